@@ -1,0 +1,85 @@
+// Package env describes a running stack of real servers: a Spec goes in, a
+// Stack comes out. Its sub-packages are the ways to get one. It knows
+// processes, ports, readiness and faults, and nothing of locks or latency.
+package env
+
+import (
+	"context"
+	"time"
+)
+
+// Spec is what a stack must have. The zero value asks for a primary alone.
+type Spec struct {
+	Replicas  int  // replicas of the primary
+	Sentinels int  // Sentinels that watch it; 0 for none
+	Ledger    bool // a MySQL-family server
+	// DownAfter is how long a Sentinel waits before it holds a silent
+	// primary to be down. 0 means 5 s.
+	DownAfter time.Duration
+	// Pin is the CPUs of every server. Empty leaves them unpinned.
+	Pin []int
+}
+
+// Merge returns the smallest Spec that satisfies both.
+func (s Spec) Merge(o Spec) Spec {
+	s.Replicas = max(s.Replicas, o.Replicas)
+	s.Sentinels = max(s.Sentinels, o.Sentinels)
+	s.Ledger = s.Ledger || o.Ledger
+	s.DownAfter = max(s.DownAfter, o.DownAfter)
+	if len(s.Pin) == 0 {
+		s.Pin = o.Pin
+	}
+	return s
+}
+
+// Stack is a running stack. Its addresses are host:port.
+type Stack struct {
+	Provider string // process, external
+	Redis    Redis
+	Ledger   string // data source name of the ledger, with its password; "" for none
+	Nodes    []Node
+	// Pinned is the CPUs the servers really have; empty where they are not
+	// pinned or not ours to pin.
+	Pinned []int
+	// Close stops every server that was started for this stack and removes
+	// what it left on disk. It is safe to call more than once.
+	Close func() error
+}
+
+// Redis says how to reach the replicated Redis.
+type Redis struct {
+	Primary    string
+	Replicas   []string
+	Sentinels  []string
+	MasterName string // as the Sentinels call it
+	Username   string
+	Password   string
+	DB         int
+	TLS        bool // verified against the system's roots
+}
+
+// Node is one server.
+type Node struct {
+	Name string // primary, replica-1, sentinel-1, ledger
+	Kind Kind
+	Addr string
+	PID  int // 0 where the server is not a process of this machine's that we started
+}
+
+// Kind is the kind of server a node is.
+type Kind string
+
+// The kinds.
+const (
+	KindRedis    Kind = "redis"
+	KindSentinel Kind = "sentinel"
+	KindLedger   Kind = "ledger"
+)
+
+// Provider starts or finds a stack.
+type Provider interface {
+	// Start returns when the stack is ready: every replica online, the
+	// Sentinels in agreement, the ledger answering. Where it fails, nothing
+	// it started is left.
+	Start(ctx context.Context, spec Spec) (*Stack, error)
+}

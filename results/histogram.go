@@ -1,0 +1,4 @@
+package results
+
+// Histogram is a distribution of nanoseconds.
+type Histogram struct{}

@@ -1,0 +1,253 @@
+// Package results holds the record of a run, and everything that can be
+// computed from it: histograms, statistics, verdicts, logs and tables. It
+// knows no server and no other package of the project, so that whatever it
+// says can be said again, later, from a run's folder alone.
+package results
+
+import "time"
+
+// Schema names the layout of run.json. A change that breaks a reader gets a
+// new number.
+const Schema = "lockcost/run/v1"
+
+// Record is the content of run.json: one invocation of `lockcost run`.
+// All times are nanoseconds, as the keys say.
+type Record struct {
+	Schema      string      `json:"schema"`
+	StartedAt   time.Time   `json:"started_at"`
+	EndedAt     time.Time   `json:"ended_at"`
+	Interrupted bool        `json:"interrupted"`
+	Environment Environment `json:"environment"`
+	Doctor      Doctor      `json:"doctor"`
+	Plan        Plan        `json:"plan"`
+	Paths       []Path      `json:"paths"`
+}
+
+// Effect says what is done under the lock. Paths are compared only when
+// they had the same one: a CPU that the ledger keeps busy answers faster.
+type Effect string
+
+// The effects.
+const (
+	EffectCharge Effect = "charge" // the protected job: read the order, charge it if unpaid
+	EffectNone   Effect = "none"   // acquire and release only
+)
+
+// Plan is what was asked for, after defaults.
+type Plan struct {
+	Paths            []string `json:"paths"`  // as named by the user, floors first
+	Effect           Effect   `json:"effect"` //
+	RatePerS         float64  `json:"rate_per_s"`
+	DurationNS       int64    `json:"duration_ns"` // measured window of one run
+	WarmupNS         int64    `json:"warmup_ns"`   // before the window, not in it
+	Runs             int      `json:"runs"`        // of each path: one in every block
+	Arrivals         string   `json:"arrivals"`    // constant or poisson
+	Workers          int      `json:"workers"`     // bound on operations in flight
+	OpTimeoutNS      int64    `json:"op_timeout_ns"`
+	Seed             uint64   `json:"seed"`
+	TTLNS            int64    `json:"ttl_ns"`
+	HoldNS           int64    `json:"hold_ns"`
+	Keys             int      `json:"keys"` // 0: a fresh key for each operation
+	AcquireTimeoutNS int64    `json:"acquire_timeout_ns"`
+	WaitReplicas     int      `json:"wait_replicas"`
+	WaitTimeoutNS    int64    `json:"wait_timeout_ns"`
+	Env              string   `json:"env"`
+	Replicas         int      `json:"replicas"`
+	Sentinels        int      `json:"sentinels"`
+	// Blocks is the order in which the paths were run: one shuffled list of
+	// path labels for each block.
+	Blocks [][]string `json:"blocks"`
+}
+
+// Path is one path's runs and what they come to.
+type Path struct {
+	Path         string            `json:"path"`
+	Options      map[string]string `json:"options"`
+	ReplicaRTTNS int64             `json:"replica_rtt_ns"`
+	// Floor marks null and ping, which are measured beside the paths and
+	// compared with none.
+	Floor bool  `json:"floor"`
+	Runs  []Run `json:"runs"`
+	// Summary is the level of each span and percentile over the runs.
+	Summary map[SpanName]map[Percentile]Level `json:"summary"`
+	// Cost is the difference from setnx with the same effect, in the same
+	// blocks. It is absent for setnx itself and for the floors.
+	Cost map[SpanName]map[Percentile]Cost `json:"cost,omitempty"`
+}
+
+// Verdict says whether a run's numbers may be believed.
+type Verdict string
+
+// The verdicts, see Judge.
+const (
+	Valid     Verdict = "valid"
+	Saturated Verdict = "saturated" // the system did not keep up
+	Invalid   Verdict = "invalid"   // the instrument was at fault
+)
+
+// Run is one path driven once for the planned duration, on fresh keys and
+// fresh connections.
+//
+//	Offered   = Completed + Expired
+//	Completed = Granted + Held + Unreplicated + the sum of Errors
+type Run struct {
+	Index        int                `json:"index"` // block, from 0
+	StartedAt    time.Time          `json:"started_at"`
+	Interrupted  bool               `json:"interrupted"`
+	Verdict      Verdict            `json:"verdict"`
+	Reasons      []string           `json:"reasons"`
+	Warnings     []string           `json:"warnings,omitempty"` // drift, unpinned placement: noted, never a verdict
+	Offered      int64              `json:"offered"`
+	Completed    int64              `json:"completed"`
+	Expired      int64              `json:"expired"` // not started within the operation timeout
+	Granted      int64              `json:"granted"`
+	Held         int64              `json:"held"`
+	Unreplicated int64              `json:"unreplicated"`
+	Errors       map[string]int64   `json:"errors"`
+	AchievedPerS float64            `json:"achieved_per_s"` // completed over the planned window
+	Spans        map[SpanName]Span  `json:"spans"`
+	Instrument   Instrument         `json:"instrument"`
+	ServerCPU    map[string]float64 `json:"server_cpu_ns_per_op,omitempty"` // by server name
+}
+
+// SpanName names a measured stretch of an operation.
+type SpanName string
+
+// The spans. Acquire and total are responses: from the operation's start, or
+// from its due time if it had to queue for a worker.
+const (
+	SpanAcquire        SpanName = "acquire"
+	SpanAcquireService SpanName = "acquire_service" // from start
+	SpanEffect         SpanName = "effect"
+	SpanRelease        SpanName = "release"
+	SpanTotal          SpanName = "total"
+	SpanLag            SpanName = "lag"       // of every operation: the instrument's delay
+	SpanQueueing       SpanName = "queueing"  // of slots claimed late: the system's delay
+	SpanPoolWait       SpanName = "pool_wait" // of every operation: waiting for a client connection
+	SpanRefused        SpanName = "refused"   // response of held and unreplicated ones
+	SpanFailed         SpanName = "failed"    // response of errors
+)
+
+// SpanNames lists the spans in the order in which they are shown.
+var SpanNames = []SpanName{
+	SpanAcquire, SpanAcquireService, SpanEffect, SpanRelease, SpanTotal,
+	SpanLag, SpanQueueing, SpanPoolWait, SpanRefused, SpanFailed,
+}
+
+// Span is the distribution of one span in one run, in nanoseconds. Minimum
+// and maximum are exact. A percentile with too few samples behind it is nil
+// (see SamplesFor). A span without samples is absent from its map.
+type Span struct {
+	Count  int64  `json:"count"`
+	MinNS  int64  `json:"min_ns"`
+	MeanNS int64  `json:"mean_ns"`
+	P50NS  *int64 `json:"p50_ns"`
+	P90NS  *int64 `json:"p90_ns"`
+	P99NS  *int64 `json:"p99_ns"`
+	P999NS *int64 `json:"p99_9_ns"`
+	MaxNS  int64  `json:"max_ns"`
+}
+
+// Percentile names a percentile of a span, as the keys of Summary and Cost.
+type Percentile string
+
+// The percentiles that are reported.
+const (
+	P50  Percentile = "p50"
+	P90  Percentile = "p90"
+	P99  Percentile = "p99"
+	P999 Percentile = "p99_9"
+)
+
+// Percentiles lists them from the middle to the tail.
+var Percentiles = []Percentile{P50, P90, P99, P999}
+
+// Level is the median over runs with its exact order-statistic interval.
+// LowNS and HighNS are nil, and Confidence 0, where there are too few runs
+// for an interval at 95 %.
+type Level struct {
+	N          int     `json:"n"` // runs it rests on
+	MedianNS   int64   `json:"median_ns"`
+	LowNS      *int64  `json:"low_ns"`
+	HighNS     *int64  `json:"high_ns"`
+	Confidence float64 `json:"confidence"` // 0 to 1
+}
+
+// Cost is a path's percentile against setnx's, block by block: the median of
+// the ratios and of the differences, with the same kind of interval as
+// Level, and the Mann–Whitney p-value after Holm's correction over the paths
+// of one span and percentile.
+type Cost struct {
+	N           int      `json:"n"` // blocks it rests on
+	Ratio       float64  `json:"ratio"`
+	RatioLow    *float64 `json:"ratio_low"`
+	RatioHigh   *float64 `json:"ratio_high"`
+	DeltaNS     int64    `json:"delta_ns"`
+	DeltaLowNS  *int64   `json:"delta_low_ns"`
+	DeltaHighNS *int64   `json:"delta_high_ns"`
+	Confidence  float64  `json:"confidence"`
+	PValue      *float64 `json:"p_value"` // nil where there are too few runs for a test
+}
+
+// Instrument is what the driver observed of itself during one run.
+type Instrument struct {
+	Workers        int     `json:"workers"`          // bound on operations in flight
+	WorkersStarted int     `json:"workers_started"`  // workers are started as they are needed
+	WorkersBusyMax int     `json:"workers_busy_max"` // most operations ever in flight
+	Queued         int64   `json:"queued"`           // slots that waited because all workers were busy
+	LateByDriver   int64   `json:"late_by_driver"`   // slots claimed late for any other reason
+	PoolSize       int     `json:"pool_size"`        // connections of the lock client
+	LedgerPoolSize int     `json:"ledger_pool_size"` // connections to the ledger
+	Pauses         int64   `json:"pauses"`           // times that the driver stood still
+	PauseMaxNS     int64   `json:"pause_max_ns"`
+	CPUBusyRatio   float64 `json:"cpu_busy_ratio"` // of the driver's CPUs, 0 to 1
+	Overflow       int64   `json:"overflow"`       // samples above the histograms' range
+	SchedP99NS     int64   `json:"sched_latency_p99_ns"`
+	GCCycles       int64   `json:"gc_cycles"`
+	GCPauseMaxNS   int64   `json:"gc_pause_max_ns"`
+	GCPauseTotalNS int64   `json:"gc_pause_total_ns"`
+}
+
+// Doctor is what was measured of the instrument just before the runs.
+type Doctor struct {
+	TimerLagP50NS  int64 `json:"timer_lag_p50_ns"` // the kernel's timer, by a raw absolute nanosleep
+	TimerLagP99NS  int64 `json:"timer_lag_p99_ns"`
+	TimerLagP999NS int64 `json:"timer_lag_p99_9_ns"`
+	TimerSamples   int64 `json:"timer_samples"`
+}
+
+// Environment is where the run took place.
+type Environment struct {
+	CPU         string    `json:"cpu"`
+	CPUs        int       `json:"cpus"`
+	MemoryBytes int64     `json:"memory_bytes"`
+	OS          string    `json:"os"`
+	Arch        string    `json:"arch"`
+	Kernel      string    `json:"kernel"`
+	Virtual     string    `json:"virtualization"` // "" where none was recognized
+	ClockSource string    `json:"clock_source"`
+	Go          string    `json:"go"`
+	Lockcost    string    `json:"lockcost"` // revision of this program
+	Placement   Placement `json:"placement"`
+	Topology    string    `json:"topology"` // one line, for a figure's subtitle
+	Servers     []Server  `json:"servers"`
+	Notes       []string  `json:"notes,omitempty"` // limits to state beside the numbers
+}
+
+// Placement says which CPUs the driver and the servers had.
+type Placement struct {
+	Pinned     bool   `json:"pinned"`
+	DriverCPUs []int  `json:"driver_cpus"`
+	ServerCPUs []int  `json:"server_cpus"`
+	Note       string `json:"note,omitempty"` // what is not pinned, and why
+}
+
+// Server is one server of the stack, with the settings that matter to what
+// its answers promise.
+type Server struct {
+	Name     string            `json:"name"` // primary, replica-1, sentinel-1, ledger
+	Kind     string            `json:"kind"` // redis, sentinel, mariadb, mysql
+	Version  string            `json:"version"`
+	Address  string            `json:"address"` // never with a password
+	Settings map[string]string `json:"settings"`
+}

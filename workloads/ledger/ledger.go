@@ -1,0 +1,50 @@
+// Package ledger is the downstream: orders and their charges in a MySQL or
+// MariaDB database, and the guards that keep an order from being charged
+// twice, one file each. It knows SQL and nothing of locks: a token is a
+// number that somebody hands in.
+//
+// Every guard does the same job in transactions of the same shape, so that
+// the difference between two guards is the guard:
+//
+//	read the order; if it is unpaid: begin, mark it paid, insert the charge, commit
+package ledger
+
+import (
+	"context"
+	"errors"
+)
+
+// Outcome is what became of a charge.
+type Outcome int
+
+// The outcomes. Only Charged wrote anything.
+const (
+	Charged   Outcome = iota + 1
+	Duplicate         // the order had been charged already
+	Stale             // another holder has come since: our token or version is old
+)
+
+// ErrStale is returned by Read when the order was read under a token at
+// least as new as ours by another holder.
+var ErrStale = errors.New("token is stale: another holder has read the order since")
+
+// Order is an order as one holder read it. It carries what the guard needs
+// to recognize that holder's own retry.
+type Order struct {
+	ID      int64
+	Paid    bool
+	Version int64
+	holder  string // set by a guard that fences: the reading that raised the fence
+}
+
+// Guard reads and charges orders.
+type Guard interface {
+	// Read returns the order. A guard that fences raises the order's fence
+	// to token, and returns ErrStale unless token is strictly greater than
+	// the fence. Guards that do not fence ignore token.
+	Read(ctx context.Context, order int64, token uint64) (Order, error)
+	// Charge pays o in one transaction. A COMMIT whose reply was lost is
+	// resolved by reading back, so that an error means: not charged, or not
+	// knowable because the ledger does not answer.
+	Charge(ctx context.Context, o Order, token uint64) (Outcome, error)
+}

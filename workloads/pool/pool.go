@@ -1,0 +1,73 @@
+// Package pool bounds how many connections are in use at once, and tells how
+// long each operation stood in line for one.
+//
+// Client libraries count such waits in total, not for the operation that
+// suffered them. A Gate of the pool's own size in front of the library's
+// pool makes the library never wait, and the wait that is left measurable.
+package pool
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// Trace collects the time one operation spent waiting for connections. Like
+// a net/http/httptrace.ClientTrace it travels in a context; a worker makes
+// that context once, and resets the trace before each operation. It is used
+// by one goroutine at a time.
+type Trace struct {
+	Wait time.Duration
+}
+
+type traceKey struct{}
+
+// WithTrace returns a context whose waits are added to t.
+func WithTrace(ctx context.Context, t *Trace) context.Context {
+	return context.WithValue(ctx, traceKey{}, t)
+}
+
+// Gate admits a bounded number of holders. A nil Gate admits everybody.
+type Gate struct {
+	slots chan struct{}
+}
+
+// NewGate returns a gate for size holders, at least one.
+func NewGate(size int) *Gate {
+	return &Gate{slots: make(chan struct{}, max(size, 1))}
+}
+
+// Size is the number of holders it admits at once.
+func (g *Gate) Size() int { return cap(g.slots) }
+
+// Enter waits for a place, and adds the wait to the trace in ctx. It fails
+// only when ctx ends first.
+func (g *Gate) Enter(ctx context.Context) error {
+	if g == nil {
+		return nil
+	}
+	select {
+	case g.slots <- struct{}{}:
+		return nil
+	default:
+	}
+	began := time.Now()
+	defer func() {
+		if t, ok := ctx.Value(traceKey{}).(*Trace); ok {
+			t.Wait += time.Since(began)
+		}
+	}()
+	select {
+	case g.slots <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("waiting for one of %d connections: %w", g.Size(), context.Cause(ctx))
+	}
+}
+
+// Leave gives the place back.
+func (g *Gate) Leave() {
+	if g != nil {
+		<-g.slots
+	}
+}
