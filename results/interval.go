@@ -10,3 +10,15 @@ type Interval struct {
 	LengthNS     int64
 	Histogram    *Histogram
 }
+
+// Pool merges the histograms of the intervals that keep accepts: the way to
+// a percentile over several seconds or several runs.
+func Pool(intervals []Interval, keep func(Interval) bool) *Histogram {
+	pooled := NewHistogram()
+	for _, i := range intervals {
+		if keep(i) {
+			pooled.Merge(i.Histogram)
+		}
+	}
+	return pooled
+}
