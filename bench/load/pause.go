@@ -1,0 +1,96 @@
+package load
+
+import (
+	"sync"
+	"time"
+)
+
+// Pauses of the driver are found by a goroutine that waits for each
+// millisecond as the workers wait for their slots, so whatever keeps workers
+// from starting keeps it too: a stopped process, a CPU taken away, a stall
+// of Go's runtime.
+const (
+	pauseTick = time.Millisecond
+	// pauseFloor is the delay above which a late tick is called a pause.
+	// Below it, it is ordinary lag.
+	pauseFloor = time.Millisecond
+)
+
+// pause is a stretch in which the driver stood still.
+type pause struct{ from, to time.Duration }
+
+// pauses watches for them. Only those of the last seconds are kept, and the
+// longest.
+type pauses struct {
+	clock *clock
+	timer timer
+	ended chan struct{}
+
+	mu      sync.Mutex
+	tick    time.Duration // when the next is due
+	recent  []pause
+	count   int64
+	longest time.Duration
+}
+
+func watchPauses(c *clock, newTimer func(*clock) (timer, error)) (*pauses, error) {
+	t, err := newTimer(c)
+	if err != nil {
+		return nil, err
+	}
+	p := &pauses{clock: c, timer: early{t, c}, ended: make(chan struct{}), tick: c.now() + pauseTick}
+	go p.watch()
+	return p, nil
+}
+
+func (p *pauses) watch() {
+	defer close(p.ended)
+	for p.timer.wait(p.tick) == nil {
+		p.note(p.clock.now())
+	}
+}
+
+// note records the delay of the tick that was due, and sets the next.
+func (p *pauses) note(now time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if late := now - p.tick; late > pauseFloor {
+		p.recent = append(p.recent, pause{p.tick, now})
+		p.count++
+		p.longest = max(p.longest, late)
+	}
+	p.tick = now - now%pauseTick + pauseTick
+}
+
+// take returns the pauses since the last call that ended, and one that may
+// still be going on.
+func (p *pauses) take() []pause {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	taken := p.recent
+	p.recent = nil
+	if now := p.clock.now(); now-p.tick > pauseFloor {
+		taken = append(taken, pause{p.tick, now})
+	}
+	return taken
+}
+
+// restart forgets what came before the measured window.
+func (p *pauses) restart() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.recent, p.count, p.longest = nil, 0, 0
+}
+
+// total is the number of pauses and the longest.
+func (p *pauses) total() (int64, time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.count, p.longest
+}
+
+func (p *pauses) close() {
+	p.timer.stop()
+	<-p.ended
+	_ = p.timer.close()
+}
