@@ -50,14 +50,23 @@ func Create(dir string) (*Folder, error) {
 // Dir is the folder's path.
 func (f *Folder) Dir() string { return f.dir }
 
-// Save writes run.json. A reader, or whoever comes after a crash, finds
-// either the former file or the new one, whole. It is called after every run.
+// Save writes run.json, and bench.txt from it. A reader, or whoever comes
+// after a crash, finds either the former file or the new one, whole. It is
+// called after every run, so that a crash loses the run it fell into and no
+// other.
 func (f *Folder) Save(r *Record) error {
 	text, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {
 		return fmt.Errorf("encode the record: %w", err)
 	}
-	return f.replace(recordName, append(text, '\n'))
+	if err := f.replace(recordName, append(text, '\n')); err != nil {
+		return err
+	}
+	var bench bytes.Buffer
+	if err := WriteBench(&bench, r); err != nil {
+		return fmt.Errorf("write %s: %w", benchName, err)
+	}
+	return f.replace(benchName, bench.Bytes())
 }
 
 // replace puts content in the place of the named file at one stroke.

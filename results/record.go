@@ -211,6 +211,7 @@ type Instrument struct {
 // Doctor is what was measured of the instrument just before the runs.
 type Doctor struct {
 	TimerLagP50NS  int64 `json:"timer_lag_p50_ns"` // the kernel's timer, by a raw absolute nanosleep
+	TimerLagP90NS  int64 `json:"timer_lag_p90_ns"`
 	TimerLagP99NS  int64 `json:"timer_lag_p99_ns"`
 	TimerLagP999NS int64 `json:"timer_lag_p99_9_ns"`
 	TimerSamples   int64 `json:"timer_samples"`

@@ -1,0 +1,138 @@
+package results
+
+import "fmt"
+
+// absent stands where a number has too little behind it.
+const absent = "–"
+
+// verdictCell is the worst that was said of the path's runs.
+func verdictCell(p Path) string {
+	count := map[Verdict]int{}
+	for _, run := range p.Runs {
+		count[run.Verdict]++
+	}
+	for _, v := range []Verdict{Invalid, Saturated} {
+		switch n := count[v]; {
+		case n == 0:
+		case n == len(p.Runs):
+			return string(v)
+		default:
+			return fmt.Sprintf("%d/%d %s", n, len(p.Runs), v)
+		}
+	}
+	if len(p.Runs) == 0 {
+		return absent
+	}
+	return string(Valid)
+}
+
+// achievedCell is the median of the rates of the runs that count.
+func achievedCell(p Path) string {
+	var rates []float64
+	for _, run := range p.Runs {
+		if run.usable() {
+			rates = append(rates, run.AchievedPerS)
+		}
+	}
+	if len(rates) == 0 {
+		return absent
+	}
+	return fmt.Sprintf("%.4g/s", medianOf(rates).center)
+}
+
+// levelCell is a level, with its interval in the same unit. Where slots
+// expired it is a lower bound, since the slowest have no response.
+func levelCell(p Path, span SpanName, percentile Percentile, interval bool) string {
+	l, ok := p.Summary[span][percentile]
+	if !ok {
+		return absent
+	}
+	cell := FormatDuration(l.MedianNS)
+	if interval && l.LowNS != nil && l.HighNS != nil {
+		unit := unitOf(l.MedianNS)
+		cell += fmt.Sprintf(" [%s, %s]", unit.number(*l.LowNS), unit.number(*l.HighNS))
+	}
+	if p.tally().expired > 0 && span != SpanLag {
+		cell = "≥ " + cell
+	}
+	return cell
+}
+
+func ratioCell(c Cost) string {
+	cell := "×" + threeDigits(c.Ratio)
+	if c.RatioLow != nil && c.RatioHigh != nil {
+		cell += fmt.Sprintf(" [%s, %s]", threeDigits(*c.RatioLow), threeDigits(*c.RatioHigh))
+	}
+	return cell
+}
+
+func deltaCell(c Cost) string {
+	if c.DeltaLowNS == nil || c.DeltaHighNS == nil {
+		return signed(c.DeltaNS) + ", n too small"
+	}
+	// All three in the unit of the greatest: a centre near 0 has none of its own.
+	unit := unitOf(max(size(c.DeltaNS), size(*c.DeltaLowNS), size(*c.DeltaHighNS)))
+	return fmt.Sprintf("%s %s [%s, %s]", unit.signed(c.DeltaNS), unit.name,
+		unit.signed(*c.DeltaLowNS), unit.signed(*c.DeltaHighNS))
+}
+
+func size(ns int64) int64 { return max(ns, -ns) }
+
+func pCell(c Cost) string {
+	switch {
+	case c.PValue == nil:
+		return "n too small"
+	case *c.PValue < 0.001:
+		return "< 0.001"
+	}
+	return fmt.Sprintf("%.3f", *c.PValue)
+}
+
+// controlCell names the control: idempotent takes the same lock as setnx.
+func controlCell(p Path, span SpanName) string {
+	if p.isControl() && span == SpanAcquire {
+		return "A/A control"
+	}
+	return ""
+}
+
+// isControl tells the path whose lock is setnx's own.
+func (p Path) isControl() bool { return p.Path == "idempotent" && len(p.Options) == 0 }
+
+// tally sums how operations ended, over the runs that count.
+type tally struct {
+	completed, granted, refused, expired int64
+	errors                               map[string]int64
+}
+
+func (p Path) tally() tally {
+	t := tally{errors: map[string]int64{}}
+	for _, run := range p.Runs {
+		if !run.usable() {
+			continue
+		}
+		t.completed += run.Completed
+		t.granted += run.Granted
+		t.refused += run.Held + run.Unreplicated
+		t.expired += run.Expired
+		for kind, n := range run.Errors {
+			t.errors[kind] += n
+		}
+	}
+	return t
+}
+
+// outcomeCells are the shares granted and refused, the number of errors, and
+// the slots that expired.
+func outcomeCells(p Path) []string {
+	t := p.tally()
+	if t.completed == 0 {
+		return []string{absent, absent, absent, fmt.Sprint(t.expired)}
+	}
+	var errors int64
+	for _, n := range t.errors {
+		errors += n
+	}
+	share := func(n int64) string { return percent(float64(n) / float64(t.completed)) }
+	return []string{share(t.granted), share(t.refused), fmt.Sprint(errors), fmt.Sprint(t.expired)}
+}

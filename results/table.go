@@ -1,0 +1,190 @@
+package results
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+)
+
+// WriteTable writes the record as text for a terminal, at most 100 columns
+// wide: the level of each path, what it costs against setnx, the floors, and
+// what a reader must know to believe the numbers. It reads Summary and Cost
+// as Summarize left them.
+func WriteTable(w io.Writer, r *Record) error {
+	out := bufio.NewWriter(w)
+	t := table{out: out, record: r}
+	t.header()
+	t.acquire()
+	t.costs("Cost of the lock: acquire against setnx, block by block", SpanAcquire)
+	if r.Plan.Effect == EffectCharge {
+		t.jobs()
+		t.costs("Cost of the whole job: total against setnx, block by block", SpanTotal)
+	} else {
+		t.outcomes()
+	}
+	t.floors()
+	t.notes()
+	return out.Flush()
+}
+
+// table writes the parts of the summary.
+type table struct {
+	out    *bufio.Writer
+	record *Record
+}
+
+func (t *table) title(text string) { fmt.Fprintf(t.out, "\n%s\n", text) }
+
+func (t *table) print(lines []string) {
+	for _, line := range lines {
+		fmt.Fprintln(t.out, line)
+	}
+}
+
+func (t *table) header() {
+	plan := t.record.Plan
+	job := "acquire and release only"
+	if plan.Effect == EffectCharge {
+		job = "charging an order under the lock"
+	}
+	t.print(wrap("", "", fmt.Sprintf("%s: %s, %.6g/s (%s arrivals) for %s, %d runs of each path in shuffled blocks",
+		t.record.StartedAt.UTC().Format("2006-01-02 15:04 UTC"), job, plan.RatePerS, plan.Arrivals,
+		time.Duration(plan.DurationNS), plan.Runs)))
+	if t.record.Environment.Topology != "" {
+		t.print(wrap("", "", t.record.Environment.Topology))
+	}
+	if t.record.Interrupted {
+		t.print(wrap("", "", "INTERRUPTED: the numbers are of what was measured until then."))
+	}
+}
+
+// acquire is the level of every path, with as many intervals as there is
+// room for.
+func (t *table) acquire() {
+	t.title("Acquire, as the caller waits for it: median over runs" + t.intervalTitle())
+	var lines []string
+	for intervals := 3; intervals >= 0; intervals-- {
+		rows := columns{{"path", "verdict", "achieved", "P50", "P99", "P99.9"}}
+		for _, p := range t.paths(false) {
+			rows = append(rows, acquireRow(p, intervals))
+		}
+		if lines = rows.lines(); fits(lines) {
+			break
+		}
+	}
+	t.print(lines)
+}
+
+// acquireRow gives the first so many percentiles their intervals.
+func acquireRow(p Path, intervals int) []string {
+	row := []string{p.Label(), verdictCell(p), achievedCell(p)}
+	for i, percentile := range []Percentile{P50, P99, P999} {
+		row = append(row, levelCell(p, SpanAcquire, percentile, i < intervals))
+	}
+	return row
+}
+
+// costs is one span's cost of every path that has one.
+func (t *table) costs(title string, span SpanName) {
+	rows := columns{{"path", "at", "ratio", "difference", "p (Holm)", ""}}
+	for _, p := range t.paths(false) {
+		label := p.Label()
+		for _, percentile := range []Percentile{P50, P99} {
+			c, ok := p.Cost[span][percentile]
+			if !ok {
+				continue
+			}
+			rows = append(rows, []string{label, percentile.Title(), ratioCell(c), deltaCell(c), pCell(c), controlCell(p, span)})
+			label = ""
+		}
+	}
+	if len(rows) == 1 {
+		return
+	}
+	t.title(title)
+	t.print(rows.lines())
+}
+
+// jobs is the whole job and how operations ended.
+func (t *table) jobs() {
+	t.title("The whole job, and how operations ended")
+	rows := columns{{"path", "P50", "P99", "granted", "refused", "errors", "expired"}}
+	for _, p := range t.paths(false) {
+		row := []string{p.Label(), levelCell(p, SpanTotal, P50, true), levelCell(p, SpanTotal, P99, true)}
+		rows = append(rows, append(row, outcomeCells(p)...))
+	}
+	t.print(rows.lines())
+}
+
+// outcomes is how operations ended where there was no job under the lock.
+func (t *table) outcomes() {
+	t.title("How operations ended")
+	rows := columns{{"path", "granted", "refused", "errors", "expired"}}
+	for _, p := range t.paths(false) {
+		rows = append(rows, append([]string{p.Label()}, outcomeCells(p)...))
+	}
+	t.print(rows.lines())
+}
+
+// floors are null and ping: what the loop and the network take by themselves.
+func (t *table) floors() {
+	paths := t.paths(true)
+	if len(paths) == 0 {
+		return
+	}
+	t.title("Floors: the same loop with no lock (null) and with one round trip (ping)")
+	rows := columns{{"path", "verdict", "achieved", "acquire P50", "acquire P99", "lag P50", "lag P99"}}
+	for _, p := range paths {
+		rows = append(rows, []string{p.Label(), verdictCell(p), achievedCell(p),
+			levelCell(p, SpanAcquire, P50, false), levelCell(p, SpanAcquire, P99, false),
+			levelCell(p, SpanLag, P50, false), levelCell(p, SpanLag, P99, false)})
+	}
+	t.print(rows.lines())
+}
+
+func (t *table) paths(floors bool) []Path {
+	var paths []Path
+	for _, p := range t.record.Paths {
+		if p.Floor == floors {
+			paths = append(paths, p)
+		}
+	}
+	return paths
+}
+
+// intervalTitle says what stands in brackets.
+func (t *table) intervalTitle() string {
+	confidences := map[string]bool{}
+	for _, p := range t.paths(false) {
+		for _, levels := range p.Summary {
+			for _, l := range levels {
+				if l.Confidence > 0 {
+					confidences[fmt.Sprintf("%.1f %%", l.Confidence*100)] = true
+				}
+			}
+		}
+	}
+	switch len(confidences) {
+	case 0:
+		return " (n too small for an interval)"
+	case 1:
+		for c := range confidences {
+			return " [" + c + " interval]"
+		}
+	}
+	return " [interval at 95 % or more]"
+}
+
+// notes is everything that is said in sentences.
+func (t *table) notes() {
+	notes := t.record.notes()
+	if len(notes) == 0 {
+		return
+	}
+	t.title("Notes")
+	for _, note := range notes {
+		t.print(wrap("  - ", "    ", strings.TrimSpace(note)))
+	}
+}
