@@ -16,6 +16,11 @@ type Spec struct {
 	// DownAfter is how long a Sentinel waits before it holds a silent
 	// primary to be down. 0 means 5 s.
 	DownAfter time.Duration
+	// FailoverTimeout is Sentinel's failover-timeout: a second failover may
+	// start after twice that, and a replica whose master is not the one that
+	// Sentinel knows (a link between the two, say) is put right after it.
+	// 0 means 60 s.
+	FailoverTimeout time.Duration
 	// Pin is the CPUs of every server. Empty leaves them unpinned.
 	Pin []int
 }
@@ -26,6 +31,7 @@ func (s Spec) Merge(o Spec) Spec {
 	s.Sentinels = max(s.Sentinels, o.Sentinels)
 	s.Ledger = s.Ledger || o.Ledger
 	s.DownAfter = max(s.DownAfter, o.DownAfter)
+	s.FailoverTimeout = max(s.FailoverTimeout, o.FailoverTimeout)
 	if len(s.Pin) == 0 {
 		s.Pin = o.Pin
 	}
@@ -41,6 +47,9 @@ type Stack struct {
 	// Pinned is the CPUs the servers really have; empty where they are not
 	// pinned or not ours to pin.
 	Pinned []int
+	// Faults is what can be done to the nodes; nil where the provider can do
+	// nothing to them.
+	Faults Faults
 	// Close stops every server that was started for this stack and removes
 	// what it left on disk. It is safe to call more than once.
 	Close func() error
@@ -56,6 +65,10 @@ type Redis struct {
 	Password   string
 	DB         int
 	TLS        bool // verified against the system's roots
+	// SentinelUsername and SentinelPassword are the Sentinels' own; both ""
+	// where they ask for none.
+	SentinelUsername string
+	SentinelPassword string
 }
 
 // Node is one server.
@@ -75,6 +88,23 @@ const (
 	KindSentinel Kind = "sentinel"
 	KindLedger   Kind = "ledger"
 )
+
+// Faults does things to single nodes, each known by its Name. An error names
+// the node; it is an error to name one that the stack has not, and to pause
+// or kill one that does not run.
+type Faults interface {
+	// Pause stops a node as SIGSTOP does: its connections stay open, and
+	// what is sent to it waits in its socket buffers.
+	Pause(node string) error
+	// Resume lets a paused node go on.
+	Resume(node string) error
+	// Kill ends a node as a crash does, and returns when it is gone.
+	Kill(node string) error
+	// Restart starts a killed node again, on its old address and with what
+	// its crash left on disk, and returns the node as it now is (its PID is
+	// another) once it answers. Stack.Nodes keeps the old one.
+	Restart(ctx context.Context, node string) (Node, error)
+}
 
 // Provider starts or finds a stack.
 type Provider interface {

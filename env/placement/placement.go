@@ -1,0 +1,136 @@
+// Package placement decides which CPUs the driver has and which the servers
+// have, and moves the driver to its own.
+//
+// Where threads land decides the floor of what can be measured: a PING takes
+// a fifth of the time when the scheduler happens to put the server on the
+// driver's CPU, and it changes its mind from minute to minute. So the two
+// are kept on disjoint sets, wherever there are two CPUs or more.
+package placement
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+const (
+	// Switch is the environment variable that turns placement off when it
+	// is set to "off".
+	Switch = "LOCKCOST_PIN"
+	// marker carries the split across the re-execution: the driver's CPUs,
+	// a slash, the servers'. By its presence the second run knows that it is
+	// the second.
+	marker = "LOCKCOST_PLACED"
+)
+
+// Placement is where the driver and the servers are to run.
+type Placement struct {
+	Pinned  bool   // the driver is confined to Driver, which no server shares
+	Driver  []int  // CPUs of the driver, ascending
+	Servers []int  // CPUs for the servers, ascending; the driver's own where not pinned
+	Note    string // what is not pinned, and why; "" where everything is
+}
+
+// Pin is the CPUs to start servers on: Servers where the driver is pinned,
+// else none.
+func (p Placement) Pin() []int {
+	if !p.Pinned {
+		return nil
+	}
+	return p.Servers
+}
+
+// Split shares cpus out: a quarter of them to the driver, at least one, and
+// the rest to the servers. A single CPU, or none, is shared by both.
+func Split(cpus []int) (driver, servers []int) {
+	cpus = slices.Sorted(slices.Values(cpus))
+	if len(cpus) < 2 {
+		return cpus, slices.Clone(cpus)
+	}
+	n := max(1, len(cpus)/4)
+	return cpus[:n:n], cpus[n:]
+}
+
+// Enter confines this process to the driver's CPUs by executing it again,
+// with the same arguments, from a thread that is confined already: every
+// thread that the runtime then makes inherits that, and GOMAXPROCS follows.
+// It is called first thing in main or TestMain, before files are opened or
+// goroutines started, and returns nil in the process that has been placed,
+// and where there is nothing to do: one CPU, LOCKCOST_PIN=off, a system
+// without affinity. An error means that the process goes on unplaced.
+func Enter() error {
+	if off() || os.Getenv(marker) != "" {
+		return nil
+	}
+	cpus, err := Allowed()
+	if err != nil || len(cpus) < 2 {
+		return nil // Current says why
+	}
+	driver, servers := Split(cpus)
+	if err := enter(driver, marker+"="+format(driver)+"/"+format(servers)); err != nil {
+		return fmt.Errorf("confining the driver to CPU %s: %w", format(driver), err)
+	}
+	return nil
+}
+
+// Current tells where this process is, and where its servers should be.
+func Current() Placement {
+	cpus, err := Allowed()
+	if err != nil {
+		return Placement{Note: fmt.Sprintf("driver and servers are not pinned: %v", err)}
+	}
+	p := Placement{Driver: cpus, Servers: slices.Clone(cpus)}
+	driver, servers, marked := parseMarker(os.Getenv(marker))
+	switch {
+	case off():
+		p.Note = "driver and servers are not pinned: " + Switch + "=off"
+	case marked && slices.Equal(driver, cpus):
+		return Placement{Pinned: true, Driver: driver, Servers: servers}
+	case marked:
+		p.Note = fmt.Sprintf("driver and servers are not pinned: the driver was placed on CPU %s and is now on %s",
+			format(driver), format(cpus))
+	case len(cpus) < 2:
+		p.Note = "driver and servers are not pinned: they share the only CPU"
+	default:
+		p.Note = "driver and servers are not pinned: the process was not placed when it started"
+	}
+	return p
+}
+
+func off() bool { return os.Getenv(Switch) == "off" }
+
+// format writes CPU numbers as taskset reads them: 0,2,3.
+func format(cpus []int) string {
+	var s []string
+	for _, c := range cpus {
+		s = append(s, strconv.Itoa(c))
+	}
+	return strings.Join(s, ",")
+}
+
+func parse(s string) ([]int, error) {
+	var cpus []int
+	for f := range strings.SplitSeq(s, ",") {
+		c, err := strconv.Atoi(f)
+		if err != nil {
+			return nil, err
+		}
+		cpus = append(cpus, c)
+	}
+	return cpus, nil
+}
+
+func parseMarker(s string) (driver, servers []int, ok bool) {
+	d, r, found := strings.Cut(s, "/")
+	if !found {
+		return nil, nil, false
+	}
+	driver, err := parse(d)
+	if err != nil {
+		return nil, nil, false
+	}
+	servers, err = parse(r)
+	return driver, servers, err == nil
+}

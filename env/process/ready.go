@@ -1,0 +1,154 @@
+package process
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"strconv"
+	"strings"
+
+	"lockcost/env"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// redisAnswers checks that the server answers, and that it is the process we
+// started and not a stranger's on the same port.
+func (v *server) redisAnswers(ctx context.Context) error {
+	if err := v.listens(ctx); err != nil {
+		return err
+	}
+	info, err := v.info(ctx, "server")
+	if err != nil {
+		return err
+	}
+	return v.isOurs(info)
+}
+
+// listens checks that the port is open. The Redis client would say so too,
+// but log each refusal.
+func (v *server) listens(ctx context.Context) error {
+	c, err := (&net.Dialer{}).DialContext(ctx, "tcp", v.addr())
+	if err != nil {
+		return err
+	}
+	return c.Close()
+}
+
+func (v *server) isOurs(info map[string]string) error {
+	if pid := v.Node().PID; info["process_id"] != strconv.Itoa(pid) {
+		return fmt.Errorf("%s is answered by process %s, not by %d", v.addr(), info["process_id"], pid)
+	}
+	return nil
+}
+
+// linkUp checks that a replica has its primary's data.
+func (v *server) linkUp(ctx context.Context) error {
+	info, err := v.info(ctx, "replication")
+	if err != nil {
+		return err
+	}
+	if s := info["master_link_status"]; s != "up" {
+		return fmt.Errorf("its link to the primary is %q, not up", s)
+	}
+	return nil
+}
+
+// replicasOnline checks that the primary counts n replicas as online, which
+// is when WAIT counts them.
+func (v *server) replicasOnline(ctx context.Context, n int) error {
+	info, err := v.info(ctx, "replication")
+	if err != nil {
+		return err
+	}
+	online := 0
+	for i := range n {
+		if strings.Contains(info[fmt.Sprintf("slave%d", i)], "state=online") {
+			online++
+		}
+	}
+	if info["role"] != "master" || online != n {
+		return fmt.Errorf("it is a %s with %d of %d replicas online", info["role"], online, n)
+	}
+	return nil
+}
+
+// info returns a section of INFO.
+func (v *server) info(ctx context.Context, section string) (map[string]string, error) {
+	c := redis.NewClient(env.Redis{}.Options(v.addr()))
+	defer c.Close()
+	text, err := c.Info(ctx, section).Result()
+	if err != nil {
+		return nil, err
+	}
+	return parseInfo(text), nil
+}
+
+func parseInfo(text string) map[string]string {
+	m := map[string]string{}
+	for line := range strings.Lines(text) {
+		if k, v, ok := strings.Cut(strings.TrimSpace(line), ":"); ok {
+			m[k] = v
+		}
+	}
+	return m
+}
+
+// sentinelAnswers is redisAnswers for a Sentinel.
+func (v *server) sentinelAnswers(ctx context.Context) error {
+	if err := v.listens(ctx); err != nil {
+		return err
+	}
+	c := redis.NewClient(env.Redis{}.SentinelOptions(v.addr()))
+	defer c.Close()
+	text, err := c.Info(ctx, "server").Result()
+	if err != nil {
+		return err
+	}
+	return v.isOurs(parseInfo(text))
+}
+
+// sentinelAgrees checks that a Sentinel holds primary to be up and knows the
+// replicas and the other Sentinels, all of them up.
+func (v *server) sentinelAgrees(ctx context.Context, primary string, replicas, others int) error {
+	c := redis.NewSentinelClient(env.Redis{}.SentinelOptions(v.addr()))
+	defer c.Close()
+	m, err := c.Master(ctx, masterName).Result()
+	if err != nil {
+		return err
+	}
+	want := map[string]string{
+		"ip": "127.0.0.1", "port": portOf(primary), "flags": "master",
+		"num-slaves": strconv.Itoa(replicas), "num-other-sentinels": strconv.Itoa(others),
+	}
+	for k, w := range want {
+		if m[k] != w {
+			return fmt.Errorf("its %s of %s is %q, not %q", k, masterName, m[k], w)
+		}
+	}
+	rs, err := c.Replicas(ctx, masterName).Result()
+	if err != nil {
+		return err
+	}
+	if err := allAre(rs, "slave"); err != nil {
+		return err
+	}
+	ss, err := c.Sentinels(ctx, masterName).Result()
+	if err != nil {
+		return err
+	}
+	return allAre(ss, "sentinel")
+}
+
+// allAre checks that each of what a Sentinel lists has these flags and no
+// others, such as disconnected or s_down.
+func allAre(list []map[string]string, flags string) error {
+	for _, m := range list {
+		if m["flags"] != flags {
+			return fmt.Errorf("it holds %s to be %q, not %q", m["name"], m["flags"], flags)
+		}
+	}
+	return nil
+}
+
+func portOf(addr string) string { return addr[strings.LastIndexByte(addr, ':')+1:] }
