@@ -96,3 +96,16 @@ func (p *poisson) next() (int64, time.Duration, bool) {
 	p.slot++
 	return p.slot - 1, due, true
 }
+
+// Slots is the number of arrivals in the plan, warm-up included.
+func Slots(p Plan) int64 {
+	s := newSchedule(p)
+	if c, ok := s.(*constant); ok {
+		return c.slots
+	}
+	for n := int64(0); ; n++ {
+		if _, _, ok := s.next(); !ok {
+			return n
+		}
+	}
+}

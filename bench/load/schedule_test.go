@@ -114,6 +114,9 @@ func TestCountEndsTheWindow(t *testing.T) {
 				measured++
 			}
 		}
+		if got, want := Slots(p), int64(len(slots(p))); got != want {
+			t.Errorf("%s: Slots is %d, want %d", arrivals, got, want)
+		}
 		if measured != 250 {
 			t.Errorf("%s: %d slots in the window, want 250", arrivals, measured)
 		}

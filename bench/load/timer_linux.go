@@ -69,3 +69,6 @@ func (t *timerfd) wait(until time.Duration) error {
 func (t *timerfd) stop() { _ = t.file.SetReadDeadline(time.Unix(1, 0)) }
 
 func (t *timerfd) close() error { return t.file.Close() }
+
+// FineTimer tells whether the driver's timer is finer than a millisecond.
+const FineTimer = true

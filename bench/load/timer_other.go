@@ -29,3 +29,6 @@ func (s *sleeper) wait(until time.Duration) error {
 func (s *sleeper) stop() { close(s.stopped) }
 
 func (s *sleeper) close() error { return nil }
+
+// FineTimer tells whether the driver's timer is finer than a millisecond.
+const FineTimer = false

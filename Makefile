@@ -1,0 +1,61 @@
+# make plots and make test set themselves up; the rest is for working on it.
+
+BIN   := bin/lockcost
+STAMP := $(shell date -u +%Y%m%dT%H%M%SZ)
+RUN   ?= results/$(STAMP)
+
+# QUICK=1 makes the main job a look of about a minute: too few runs for
+# intervals, and no P99.9.
+ifdef QUICK
+RUN_FLAGS ?= --runs 2 --duration 2s --warmup 500ms
+endif
+
+# The race detector needs a C compiler.
+RACE := $(if $(shell command -v gcc),-race)
+
+.DEFAULT_GOAL := help
+.PHONY: help plots test bench deps test-deps build lint clean
+
+help:
+	@echo "make plots    install what is missing, measure the four paths, draw the figures"
+	@echo "              (QUICK=1: in about a minute; RUN_FLAGS='--rate 2000': flags of lockcost run)"
+	@echo "make test     install what is missing, run the tests against real servers"
+	@echo "make bench    go test -bench, read by benchstat"
+	@echo "make build    bin/lockcost"
+	@echo "make deps     the servers, by apt"
+	@echo "make lint     gofmt, vet (Linux and macOS), staticcheck"
+	@echo "make clean    remove what was built and the runs that are not kept"
+
+# Status 3 is a run in which a measurement is not valid or the system was
+# saturated: the table and the figures say so, and are made all the same.
+plots: deps build
+	$(BIN) run --out $(RUN) $(RUN_FLAGS) || [ $$? -eq 3 ]
+	$(BIN) plot $(RUN) --out plots/$(notdir $(RUN)) > /dev/null
+	@echo "Figures: plots/$(notdir $(RUN)); the run: $(RUN)"
+
+test: deps test-deps
+	go test $(RACE) -timeout 20m ./...
+
+bench: deps
+	go test -run '^$$' -bench . -benchtime 6000x -timeout 30m ./bench | tee bench.out
+	go tool benchstat -col /path bench.out
+	@rm -f bench.out
+
+deps:
+	@sh env/deps.sh redis-server=redis-server mariadbd=mariadb-server-core
+
+# What only the tests need: Java reads the interval logs that we write.
+test-deps:
+	@sh env/deps.sh java=default-jre-headless /usr/share/java/HdrHistogram.jar=libhdrhistogram-java
+
+build:
+	go build -o $(BIN) ./bench/cmd/lockcost
+
+lint:
+	@unformatted=$$(gofmt -l .); [ -z "$$unformatted" ] || { echo "gofmt: $$unformatted"; exit 1; }
+	go vet ./...
+	GOOS=darwin GOARCH=arm64 go vet ./...
+	go tool staticcheck ./...
+
+clean:
+	rm -rf bin results/2* plots/2*

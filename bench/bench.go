@@ -1,0 +1,160 @@
+// Package bench runs the paths: which, in which order, on which stack. It
+// composes an operation from a path, drives it with bench/load, and hands
+// what comes out to results.
+package bench
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"lockcost/bench/load"
+	"lockcost/env"
+	"lockcost/results"
+	"lockcost/workloads"
+)
+
+// Bounds on the workers where their number is left to us.
+const (
+	minWorkers = 64
+	maxWorkers = 4096
+)
+
+// Plan is what to measure. Rates are per second.
+type Plan struct {
+	Paths          []workloads.Path // without the floors, which are always run beside them
+	Rate           float64
+	Duration       time.Duration // of one run, the warm-up not counted
+	Warmup         time.Duration
+	Runs           int // of each path
+	Arrivals       load.Arrivals
+	Workers        int // most operations in flight; 0 leaves it to DefaultWorkers
+	OpTimeout      time.Duration
+	Seed           uint64 // of the order of the paths and of Poisson arrivals
+	TTL            time.Duration
+	Hold           time.Duration
+	Keys           int // 0: a fresh key for each operation
+	AcquireTimeout time.Duration
+	WaitReplicas   int
+	WaitTimeout    time.Duration
+	Ledger         bool // whether there is one: without, paths acquire and release only
+}
+
+// DefaultPlan has the defaults of `lockcost run`, without paths.
+func DefaultPlan() Plan {
+	return Plan{
+		Rate: 1000, Duration: 6 * time.Second, Warmup: time.Second, Runs: 6,
+		Arrivals: load.Constant, OpTimeout: time.Second, TTL: 30 * time.Second,
+		WaitReplicas: 1, WaitTimeout: 100 * time.Millisecond, Ledger: true,
+	}
+}
+
+// DefaultWorkers is twice what a system needs that answers each operation
+// only at its timeout, so that the bound on workers is never what limits it.
+func (p Plan) DefaultWorkers() int {
+	longest := max(p.OpTimeout, p.AcquireTimeout, p.WaitTimeout)
+	need := 2 * p.Rate * (longest + p.Hold).Seconds()
+	return int(min(max(math.Ceil(need), minWorkers), maxWorkers))
+}
+
+// Check tells what is wrong with the plan, if anything, in the words of the
+// command's flags.
+func (p Plan) Check() error {
+	switch {
+	case len(p.Paths) == 0:
+		return errors.New("--paths: name at least one path")
+	case p.Runs < 1:
+		return fmt.Errorf("--runs %d: must be at least 1", p.Runs)
+	case p.TTL < time.Millisecond:
+		return fmt.Errorf("--ttl %v: must be at least 1ms, the resolution of PX", p.TTL)
+	case p.Keys < 0:
+		return fmt.Errorf("--keys %d: must be 0, for a fresh key each time, or above", p.Keys)
+	case p.AcquireTimeout < 0:
+		return fmt.Errorf("--acquire-timeout %v: must not be negative", p.AcquireTimeout)
+	case p.AcquireTimeout > p.OpTimeout:
+		return fmt.Errorf("--acquire-timeout %v: must not exceed --op-timeout %v, after which the operation is given up on", p.AcquireTimeout, p.OpTimeout)
+	case p.Workers < 0:
+		return fmt.Errorf("--workers %d: must be 0, for a number that follows from the rate, or above", p.Workers)
+	case p.WaitReplicas < 1:
+		return fmt.Errorf("--wait-replicas %d: must be at least 1", p.WaitReplicas)
+	case p.WaitTimeout < time.Millisecond:
+		return fmt.Errorf("--wait-timeout %v: must be at least 1ms: WAIT takes whole milliseconds, and 0 would wait forever", p.WaitTimeout)
+	}
+	if err := unique(p.Paths); err != nil {
+		return err
+	}
+	if !p.Ledger {
+		for _, path := range p.Paths {
+			if path.Guarded() {
+				return fmt.Errorf("--paths %s: its guard needs a ledger: give --ledger, or leave the path out", path.Label())
+			}
+		}
+	}
+	if err := p.load(0).Check(); err != nil {
+		return fmt.Errorf("--%w", err)
+	}
+	return nil
+}
+
+func unique(paths []workloads.Path) error {
+	seen := map[string]bool{}
+	for _, path := range paths {
+		if seen[path.Label()] {
+			return fmt.Errorf("--paths: %s is named twice", path.Label())
+		}
+		seen[path.Label()] = true
+	}
+	return nil
+}
+
+// load is the generator's part of the plan, for one run.
+func (p Plan) load(seed uint64) load.Plan {
+	workers := p.Workers
+	if workers == 0 {
+		workers = p.DefaultWorkers()
+	}
+	stages := []results.SpanName{results.SpanAcquireService, results.SpanEffect, results.SpanRelease}
+	return load.Plan{
+		Rate: p.Rate, Arrivals: p.Arrivals, Seed: seed,
+		Warmup: p.Warmup, Duration: p.Duration,
+		Workers: workers, Timeout: p.OpTimeout, Hold: p.Hold,
+		Stages: stages, Classify: classify,
+	}
+}
+
+// Spec is the stack that the plan's paths need at least.
+func (p Plan) Spec() env.Spec {
+	spec := env.Spec{Ledger: p.Ledger}
+	for _, path := range p.Paths {
+		spec = spec.Merge(path.Needs(p.settings()))
+	}
+	return spec
+}
+
+// settings is what the paths are opened with, but for the addresses.
+func (p Plan) settings() workloads.Settings {
+	return workloads.Settings{
+		OpTimeout: p.OpTimeout, AcquireTimeout: p.AcquireTimeout,
+		WaitReplicas: p.WaitReplicas, WaitTimeout: p.WaitTimeout,
+		Workers: p.load(0).Workers, Ledger: p.Ledger,
+	}
+}
+
+// withFloors is the plan's paths, floors first.
+func (p Plan) withFloors() []workloads.Path {
+	paths := workloads.Floors()
+	for _, path := range p.Paths {
+		if !path.Floor {
+			paths = append(paths, path)
+		}
+	}
+	return paths
+}
+
+func (p Plan) effect() results.Effect {
+	if p.Ledger {
+		return results.EffectCharge
+	}
+	return results.EffectNone
+}

@@ -1,0 +1,29 @@
+// Lockcost measures what it costs to make a Redis lock safe, and draws it.
+//
+//	lockcost run     measure paths on a stack of real servers
+//	lockcost plot    draw a run's figures again, and print its table
+//
+// Each subcommand has --help with examples. Exit status: 0 done and valid;
+// 1 failed; 2 wrong usage; 3 done, but a measurement is not valid or the
+// system was saturated; 130 interrupted.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"lockcost/env/placement"
+)
+
+func main() {
+	if err := placement.Enter(); err != nil {
+		fmt.Fprintf(os.Stderr, "lockcost: %v; going on without\n", err)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	status := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	stop()
+	os.Exit(status)
+}

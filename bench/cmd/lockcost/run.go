@@ -1,0 +1,256 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"lockcost/bench"
+	"lockcost/bench/load"
+	"lockcost/env"
+	"lockcost/env/external"
+	"lockcost/env/placement"
+	"lockcost/env/process"
+	"lockcost/results"
+	"lockcost/workloads"
+	"lockcost/workloads/ledger"
+)
+
+// runFlags are the flags of `lockcost run`.
+type runFlags struct {
+	output
+	plan      bench.Plan
+	paths     string
+	arrivals  string
+	env       string
+	replicas  int
+	sentinels int
+	servers   external.Provider
+	ledger    string
+	out       string
+}
+
+func newRun(stdout, stderr io.Writer) *cobra.Command {
+	f := &runFlags{plan: bench.DefaultPlan()}
+	c := &cobra.Command{
+		Use:   "run",
+		Short: "Measure paths at a rate, on a stack of real servers",
+		Long: `Run starts a replicated Redis with Sentinel and a ledger (or uses yours), drives
+each path at the rate in an open loop, in randomized interleaved blocks beside
+the floors null and ping, and keeps every run in a folder: run.json, an HDR
+interval log for each path, and bench.txt for benchstat. It prints a table.
+
+` + pathsHelp(),
+		Example: `  # the four paths at 1000 a second: some six minutes
+  lockcost run
+
+  # a quick look at two of them
+  lockcost run --paths setnx,setnx-wait --runs 2 --duration 2s
+
+  # WAIT in a second round trip, beside the pipelined form
+  lockcost run --paths setnx,setnx-wait,setnx-wait:round-trips=2
+
+  # servers of your own; without --ledger the paths acquire and release only
+  lockcost run --env external --redis redis://user:password@10.0.0.5:6379 \
+      --paths setnx,setnx-wait
+  lockcost run --env external --redis 10.0.0.5:6379 \
+      --ledger 'user:password@tcp(10.0.0.6:3306)/lockcost'`,
+		Args: noArguments,
+		RunE: func(c *cobra.Command, _ []string) error { return f.run(c.Context(), c, stdout, stderr) },
+	}
+	f.output.flags(c)
+	f.flags(c)
+	return c
+}
+
+// pathsHelp lists the paths and their options.
+func pathsHelp() string {
+	text := "Paths, options as name:option=value:\n"
+	for _, p := range workloads.Catalogue() {
+		text += fmt.Sprintf("  %-11s %s\n", p.Name, p.Summary)
+		if options := p.OptionsHelp(); options != "" {
+			text += "              " + options + "\n"
+		}
+	}
+	return strings.TrimRight(text, "\n")
+}
+
+func (f *runFlags) flags(c *cobra.Command) {
+	p, set := &f.plan, c.Flags()
+	set.SortFlags = false
+	set.StringVar(&f.paths, "paths", "setnx,setnx-wait,fencing,idempotent", "paths to measure; the floors null and ping are always run beside them")
+	set.Float64Var(&p.Rate, "rate", p.Rate, "arrivals per second")
+	set.DurationVar(&p.Duration, "duration", p.Duration, "measured window of each run")
+	set.DurationVar(&p.Warmup, "warmup", p.Warmup, "before the window, not in it")
+	set.IntVar(&p.Runs, "runs", p.Runs, "runs of each path, one in every block; intervals need 6")
+	set.StringVar(&f.arrivals, "arrivals", string(p.Arrivals), "constant or poisson")
+	set.IntVar(&p.Workers, "workers", p.Workers, "most operations in flight (0: 2 × rate × (longest timeout + hold), at least 64, at most 4096)")
+	set.DurationVar(&p.OpTimeout, "op-timeout", p.OpTimeout, "an operation is given up on this long after its due time")
+	set.Uint64Var(&p.Seed, "seed", p.Seed, "of the order of the runs, and of Poisson arrivals (0: drawn, and recorded)")
+	set.DurationVar(&p.TTL, "ttl", p.TTL, "of the locks")
+	set.DurationVar(&p.Hold, "hold", p.Hold, "how long each lock is held on purpose")
+	set.IntVar(&p.Keys, "keys", p.Keys, "number of lock keys to contend for (0: a fresh key each time)")
+	set.DurationVar(&p.AcquireTimeout, "acquire-timeout", p.AcquireTimeout, "how long to go on trying for a held lock (0: one attempt)")
+	set.IntVar(&p.WaitReplicas, "wait-replicas", p.WaitReplicas, "replicas that WAIT waits for")
+	set.DurationVar(&p.WaitTimeout, "wait-timeout", p.WaitTimeout, "of WAIT; whole milliseconds, at least 1ms")
+	set.StringVar(&f.env, "env", "process", "where the servers come from: process (started here) or external (yours)")
+	set.IntVar(&f.replicas, "replicas", 1, "replicas to start")
+	set.IntVar(&f.sentinels, "sentinels", 3, "Sentinels to start")
+	set.StringVar(&f.servers.Redis, "redis", "", "external: the primary, host:port or redis[s]://user:password@host:port/db")
+	set.StringSliceVar(&f.servers.ReplicasAt, "replicas-at", nil, "external: the replicas, host:port,…")
+	set.StringSliceVar(&f.servers.Sentinels, "sentinel", nil, "external: the Sentinels, host:port,…")
+	set.StringVar(&f.servers.MasterName, "master-name", "mymaster", "external: the primary's name among the Sentinels")
+	set.StringVar(&f.ledger, "ledger", "", "external: the ledger, user:password@tcp(host:port)/database; none: do without one")
+	set.StringVar(&f.out, "out", "", "folder of the run (default results/<UTC time>)")
+}
+
+// check turns the flags into a plan, or says what is wrong with them.
+func (f *runFlags) check(c *cobra.Command) error {
+	if err := f.output.check(); err != nil {
+		return err
+	}
+	p := &f.plan
+	p.Arrivals = load.Arrivals(f.arrivals)
+	for name := range strings.SplitSeq(f.paths, ",") {
+		path, err := workloads.Find(name)
+		if err != nil {
+			return usage(fmt.Errorf("--paths: %w", err))
+		}
+		p.Paths = append(p.Paths, path)
+	}
+	if err := f.checkServers(c); err != nil {
+		return usage(err)
+	}
+	if p.Seed == 0 {
+		p.Seed = uint64(time.Now().UnixNano())
+	}
+	if f.out == "" {
+		f.out = filepath.Join("results", time.Now().UTC().Format("20060102T150405Z"))
+	}
+	if err := p.Check(); err != nil {
+		return usage(err)
+	}
+	return nil
+}
+
+// checkServers holds the flags about servers against each other.
+func (f *runFlags) checkServers(c *cobra.Command) error {
+	outside := []string{"redis", "replicas-at", "sentinel", "master-name"}
+	started := []string{"replicas", "sentinels"}
+	switch f.env {
+	case "process":
+		if name := firstSet(c, outside); name != "" {
+			return fmt.Errorf("--%s names a server of yours: add --env external", name)
+		}
+		if f.ledger != "" && f.ledger != "none" {
+			return errors.New("--ledger names a server of yours: add --env external, or use --ledger none")
+		}
+		if f.replicas < 0 || f.sentinels < 0 {
+			return errors.New("--replicas and --sentinels: must not be negative")
+		}
+	case "external":
+		if name := firstSet(c, started); name != "" {
+			return fmt.Errorf("--%s counts servers to start: with --env external give their addresses", name)
+		}
+		if f.servers.Redis == "" && len(f.servers.Sentinels) == 0 {
+			return errors.New("--env external: give --redis, or --sentinel and --master-name")
+		}
+	default:
+		return fmt.Errorf("--env %q: must be process or external", f.env)
+	}
+	f.plan.Ledger = f.ledger != "none" && (f.env == "process" || f.ledger != "")
+	if f.env == "external" && f.plan.Ledger {
+		if _, err := ledger.Config(f.ledger); err != nil {
+			return fmt.Errorf("--ledger: %w", err)
+		}
+		f.servers.Ledger = f.ledger
+	}
+	return nil
+}
+
+func firstSet(c *cobra.Command, names []string) string {
+	for _, name := range names {
+		if c.Flags().Changed(name) {
+			return name
+		}
+	}
+	return ""
+}
+
+// provider is where the servers come from, and what to ask of it.
+func (f *runFlags) provider() (env.Provider, env.Spec) {
+	spec := f.plan.Spec()
+	if f.env == "external" {
+		return f.servers, spec
+	}
+	spec.Replicas = max(spec.Replicas, f.replicas)
+	spec.Sentinels = f.sentinels
+	spec.Pin = placement.Current().Pin()
+	return process.Provider{}, spec
+}
+
+func (f *runFlags) run(ctx context.Context, c *cobra.Command, stdout, stderr io.Writer) (err error) {
+	if err := f.check(c); err != nil {
+		return err
+	}
+	folder, err := results.Create(f.out)
+	if err != nil {
+		return usage(err)
+	}
+	progress := newProgress(stderr, f.quiet)
+	defer progress.close()
+	record, err := f.measure(ctx, folder, progress)
+	progress.close()
+	if record == nil {
+		if ctx.Err() != nil {
+			return &statusError{exitInterrupted, errors.New("interrupted before anything was measured")}
+		}
+		return errors.Join(err, folder.Discard())
+	}
+	if err := f.print(stdout, record); err != nil {
+		return err
+	}
+	fmt.Fprintf(stderr, "Kept in %s. Draw it with: lockcost plot %s\n", f.out, f.out)
+	return outcome(record, err)
+}
+
+// measure starts the stack, runs the plan on it, and stops it again.
+func (f *runFlags) measure(ctx context.Context, folder *results.Folder, p *progress) (record *results.Record, err error) {
+	provider, spec := f.provider()
+	p.show(bench.Progress{Step: "starting the servers"})
+	stack, err := provider.Start(ctx, spec)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, stack.Close()) }()
+	return bench.Run(ctx, f.plan, stack, folder, p.show)
+}
+
+func (f *runFlags) print(w io.Writer, record *results.Record) error {
+	if f.format == "json" {
+		encoder := json.NewEncoder(w)
+		encoder.SetIndent("", "  ")
+		return encoder.Encode(record)
+	}
+	return results.WriteTable(w, record)
+}
+
+// outcome is the exit status that a finished run deserves.
+func outcome(record *results.Record, err error) error {
+	switch {
+	case err != nil:
+		return err
+	case record.Interrupted:
+		return &statusError{exitInterrupted, errors.New("interrupted: what was measured is kept")}
+	case record.Doubtful() > 0:
+		return &statusError{exitDoubtful, fmt.Errorf("%d runs are not valid or saturated: their reasons are in the table and in run.json", record.Doubtful())}
+	}
+	return nil
+}

@@ -1,0 +1,129 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// call runs the command in this process.
+func call(t *testing.T, args ...string) (status int, stdout, stderr string) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	status = run(t.Context(), args, &out, &errs)
+	return status, out.String(), errs.String()
+}
+
+func TestBadInputIsRefusedBeforeAnythingStarts(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, c := range []struct {
+		args  string
+		names string // what the error must name
+	}{
+		{"", "subcommand"},
+		{"fly", "fly"},
+		{"run --paths setnx,setny", "setny"},
+		{"run --paths setnx:shape=round", "shape"},
+		{"run --paths setnx:form=round", "round"},
+		{"run --paths setnx:form", "form"},
+		{"run --paths setnx,setnx", "twice"},
+		{"run --paths setnx:pool=0", "pool"},
+		{"run --rate 0", "rate"},
+		{"run --rate -5", "rate"},
+		{"run --rate NaN", "rate"},
+		{"run --rate fast", "fast"},
+		{"run --rates 5", "rates"},
+		{"run --duration 0s", "duration"},
+		{"run --duration 5", "duration"},
+		{"run --warmup -1s", "warm"},
+		{"run --runs 0", "runs"},
+		{"run --workers -1", "workers"},
+		{"run --arrivals bursty", "bursty"},
+		{"run --wait-timeout 500us", "wait-timeout"},
+		{"run --wait-replicas 0", "wait-replicas"},
+		{"run --op-timeout 0s", "timeout"},
+		{"run --ttl 10us", "ttl"},
+		{"run --hold -1s", "hold"},
+		{"run --keys -1", "keys"},
+		{"run --acquire-timeout 2s", "acquire-timeout"},
+		{"run --format yaml", "yaml"},
+		{"run --env cloud", "cloud"},
+		{"run --env external", "--redis"},
+		{"run --env external --redis h:1 --replicas 2", "replicas"},
+		{"run --redis h:1", "external"},
+		{"run --ledger u@tcp(h:1)/d", "external"},
+		{"run --ledger none", "idempotent"},
+		{"run --env external --redis h:1 --paths fencing", "fencing"},
+		{"run --env external --redis h:1 --ledger u:secret@tcp(h:1)/d?clientFoundRows=true", "clientFoundRows"},
+		{"run --env external --redis h:1 --ledger nonsense", "ledger"},
+		{"run more", "more"},
+		{"plot", "folder"},
+		{"plot nowhere", "nowhere"},
+		{"plot a b", "2 arguments"},
+	} {
+		var args []string
+		if c.args != "" {
+			args = strings.Split(c.args, " ")
+		}
+		status, _, stderr := call(t, args...)
+		first, _, _ := strings.Cut(stderr, "\n")
+		if status != exitUsage {
+			t.Errorf("%q: status %d, want %d: %s", c.args, status, exitUsage, stderr)
+		}
+		if !strings.Contains(first, c.names) || strings.Contains(stderr, "secret") {
+			t.Errorf("%q: the error does not name %s, or names a password: %s", c.args, c.names, stderr)
+		}
+		if left, _ := os.ReadDir("."); len(left) > 0 {
+			t.Fatalf("%q left %v behind", c.args, left)
+		}
+	}
+}
+
+func TestFolderWithARunInItIsRefused(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "run.json"), []byte("{}"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if status, _, stderr := call(t, "run", "--out", dir); status != exitUsage || !strings.Contains(stderr, dir) {
+		t.Errorf("status %d: %s", status, stderr)
+	}
+}
+
+func TestNoServerAtTheAddress(t *testing.T) {
+	t.Chdir(t.TempDir())
+	status, _, stderr := call(t, "run", "--env", "external", "--redis", "127.0.0.1:1", "--paths", "setnx", "--quiet")
+	if status != exitFailed || !strings.Contains(stderr, "127.0.0.1:1") {
+		t.Errorf("status %d: %s", status, stderr)
+	}
+	if left, _ := filepath.Glob("results/*"); len(left) > 0 {
+		t.Errorf("left %v behind, with nothing in it", left)
+	}
+}
+
+func TestHelpHasExamplesAndNamesThePaths(t *testing.T) {
+	for _, command := range []string{"run", "plot"} {
+		status, stdout, _ := call(t, command, "--help")
+		if status != exitDone || !strings.Contains(stdout, "Examples:") || !strings.Contains(stdout, "lockcost "+command) {
+			t.Errorf("%s --help: status %d: %s", command, status, stdout)
+		}
+	}
+	_, stdout, _ := call(t, "run", "--help")
+	for _, path := range []string{"null", "ping", "setnx", "setnx-wait", "fencing", "idempotent", "round-trips"} {
+		if !strings.Contains(stdout, path) {
+			t.Errorf("run --help does not name %s", path)
+		}
+	}
+}
+
+func TestInterruptedBeforeAnythingWasMeasured(t *testing.T) {
+	t.Chdir(t.TempDir())
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	var out, errs bytes.Buffer
+	if status := run(ctx, []string{"run", "--quiet"}, &out, &errs); status != exitInterrupted {
+		t.Errorf("status %d: %s", status, errs.String())
+	}
+}

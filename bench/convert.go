@@ -1,0 +1,97 @@
+package bench
+
+import (
+	"maps"
+	"runtime"
+	"slices"
+	"time"
+
+	"lockcost/bench/load"
+	"lockcost/env"
+	"lockcost/results"
+	"lockcost/workloads"
+)
+
+// toRun turns a recording into the record of a run, without its verdict.
+func toRun(r *load.Recording) results.Run {
+	run := results.Run{
+		StartedAt: r.Began.UTC(), Interrupted: r.Interrupted,
+		Offered: r.Offered, Completed: r.Completed, Expired: r.Expired, Granted: r.Done,
+		Held: r.Refused[kindHeld], Unreplicated: r.Refused[kindUnreplicated],
+		Errors:     maps.Clone(r.Failed),
+		Spans:      map[results.SpanName]results.Span{},
+		Instrument: r.Instrument,
+		Reasons:    []string{},
+	}
+	if r.Window > 0 {
+		run.AchievedPerS = float64(r.Completed) / r.Window.Seconds()
+	}
+	for name, h := range r.Spans {
+		if h.Count() > 0 {
+			run.Spans[name] = h.Span()
+		}
+	}
+	return run
+}
+
+func toPath(p workloads.Path) results.Path {
+	return results.Path{Path: p.Name, Options: p.Options(), Floor: p.Floor, Runs: []results.Run{}}
+}
+
+func (p Plan) record() results.Plan {
+	plan := results.Plan{
+		Effect: p.effect(), RatePerS: p.Rate,
+		DurationNS: int64(p.Duration), WarmupNS: int64(p.Warmup), Runs: p.Runs,
+		Arrivals: string(p.Arrivals), Workers: p.load(0).Workers, OpTimeoutNS: int64(p.OpTimeout),
+		Seed: p.Seed, TTLNS: int64(p.TTL), HoldNS: int64(p.Hold), Keys: p.Keys,
+		AcquireTimeoutNS: int64(p.AcquireTimeout),
+		WaitReplicas:     p.WaitReplicas, WaitTimeoutNS: int64(p.WaitTimeout),
+	}
+	for _, path := range p.withFloors() {
+		plan.Paths = append(plan.Paths, path.Label())
+	}
+	return plan
+}
+
+// median of the samples, 0 where there are none.
+func median(samples []int64) int64 {
+	if len(samples) == 0 {
+		return 0
+	}
+	sorted := slices.Sorted(slices.Values(samples))
+	return sorted[len(sorted)/2]
+}
+
+// settle lets what the last run left behind be collected before the next.
+func settle() {
+	runtime.GC()
+	time.Sleep(50 * time.Millisecond)
+}
+
+// serverCPU is the CPU time that each server of ours has used so far.
+func (s *site) serverCPU() map[string]time.Duration {
+	used := map[string]time.Duration{}
+	for _, node := range s.stack.Nodes {
+		if node.PID == 0 {
+			continue
+		}
+		if t, err := env.CPUTime(node.PID); err == nil {
+			used[node.Name] = t
+		}
+	}
+	return used
+}
+
+// perOperation is the difference in nanoseconds for each of n operations.
+func perOperation(before, after map[string]time.Duration, n int64) map[string]float64 {
+	if n == 0 || len(before) == 0 {
+		return nil
+	}
+	per := map[string]float64{}
+	for name, t := range after {
+		if b, ok := before[name]; ok {
+			per[name] = float64(t-b) / float64(n)
+		}
+	}
+	return per
+}

@@ -1,0 +1,99 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"runtime/debug"
+	"strings"
+
+	"lockcost/bench/load"
+	"lockcost/env"
+	"lockcost/env/placement"
+	"lockcost/results"
+)
+
+// Describe records where a run takes place: the machine, the servers and
+// their settings, and what limits the numbers.
+func Describe(ctx context.Context, stack *env.Stack) (results.Environment, error) {
+	e := results.Environment{
+		CPUs: onlineCPUs(), OS: runtime.GOOS, Arch: runtime.GOARCH,
+		Go: runtime.Version(), Lockcost: revision(),
+	}
+	describeMachine(&e)
+	placed := placement.Current()
+	e.Placement = results.Placement{
+		Pinned: placed.Pinned, DriverCPUs: placed.Driver, ServerCPUs: stack.Pinned, Note: placed.Note,
+	}
+	servers, err := env.Inspect(ctx, stack)
+	if err != nil {
+		return e, fmt.Errorf("asking the servers for their versions and settings: %w", err)
+	}
+	for _, s := range servers {
+		e.Servers = append(e.Servers, results.Server{
+			Name: s.Name, Kind: s.Kind, Version: s.Version, Address: s.Address, Settings: s.Settings,
+		})
+	}
+	e.Topology = topology(servers)
+	e.Notes = notes(stack, placed)
+	return e, nil
+}
+
+// revision is the commit that this program was built from, where the build
+// knew it.
+func revision() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "unknown"
+	}
+	revision, modified := info.Main.Version, ""
+	for _, s := range info.Settings {
+		switch {
+		case s.Key == "vcs.revision":
+			revision = s.Value
+		case s.Key == "vcs.modified" && s.Value == "true":
+			modified = "+modified"
+		}
+	}
+	return revision + modified
+}
+
+// topology is the stack in one line, for a figure's subtitle.
+func topology(servers []env.Server) string {
+	count := map[string]int{}
+	var order []string
+	for _, s := range servers {
+		role, _, _ := strings.Cut(s.Name, "-")
+		if role == "primary" || role == "ledger" {
+			role = s.Kind + " " + s.Version + " " + role
+		}
+		if count[role] == 0 {
+			order = append(order, role)
+		}
+		count[role]++
+	}
+	parts := make([]string, len(order))
+	for i, role := range order {
+		parts[i] = role
+		if n := count[role]; n > 1 {
+			parts[i] = fmt.Sprintf("%d %ss", n, role)
+		} else if role == "replica" || role == "sentinel" {
+			parts[i] = "1 " + role
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+func notes(stack *env.Stack, placed placement.Placement) []string {
+	var notes []string
+	if stack.Provider != "process" {
+		notes = append(notes, "The servers were not started by lockcost: what else they were doing is not known.")
+	}
+	if !placed.Pinned {
+		notes = append(notes, "The driver was not confined to CPUs of its own, so the scheduler's choices are in the numbers: "+placed.Note)
+	}
+	if !load.FineTimer {
+		notes = append(notes, "This system has no timer finer than a millisecond for the driver: expect lag, and invalid runs.")
+	}
+	return notes
+}

@@ -1,0 +1,200 @@
+package bench
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"lockcost/bench/load"
+	"lockcost/env"
+	"lockcost/env/process/processtest"
+	"lockcost/results"
+	"lockcost/workloads"
+)
+
+func mustFind(t *testing.T, spec string) workloads.Path {
+	t.Helper()
+	p, err := workloads.Find(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// drive measures one path once, with inject called at the given time into
+// the measured window.
+func drive(t *testing.T, stack *env.Stack, plan Plan, at time.Duration, inject func()) results.Run {
+	t.Helper()
+	site, err := newSite(t.Context(), plan, stack)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := site.leave(context.WithoutCancel(t.Context())); err != nil {
+			t.Error(err)
+		}
+	}()
+	path := plan.Paths[0]
+	if err := site.check(t.Context(), path); err != nil {
+		t.Fatal(err)
+	}
+	var injected sync.WaitGroup
+	injected.Add(1)
+	time.AfterFunc(plan.Warmup+at+200*time.Millisecond, func() { defer injected.Done(); inject() })
+	m, err := site.measure(t.Context(), path, plan.load(1), func(load.Interval) error { return nil })
+	injected.Wait()
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The timer's own lag is left at 0: the verdict is then the stricter.
+	m.run.Verdict, m.run.Reasons = results.Judge(m.run, toPath(path), plan.record(), results.Doctor{})
+	return m.run
+}
+
+func faultPlan(path workloads.Path) Plan {
+	plan := DefaultPlan()
+	plan.Ledger, plan.Paths = false, []workloads.Path{path}
+	plan.Warmup, plan.Duration = 200*time.Millisecond, 2*time.Second
+	return plan
+}
+
+// Redis stands still for 200 ms of 2 s. The 200 arrivals of that time are
+// answered when it is back, after 200, 199, …, 1 ms. Of 2000 samples the
+// 21st largest is P99, which is 180 ms; the 201st, P90, is next to nothing.
+func TestFrozenRedisIsTheServersFault(t *testing.T) {
+	stack := processtest.Start(t, env.Spec{})
+	run := drive(t, stack, faultPlan(mustFind(t, "setnx")), 700*time.Millisecond, func() {
+		if err := stack.Faults.Pause("primary"); err != nil {
+			t.Error(err)
+		}
+		time.Sleep(200 * time.Millisecond)
+		if err := stack.Faults.Resume("primary"); err != nil {
+			t.Error(err)
+		}
+	})
+	if run.Verdict != results.Valid {
+		t.Errorf("verdict %s: %v", run.Verdict, run.Reasons)
+	}
+	acquire := run.Spans[results.SpanAcquire]
+	if p99 := time.Duration(*acquire.P99NS); p99 < 150*time.Millisecond || p99 > 230*time.Millisecond {
+		t.Errorf("P99 is %v, want 180 ms as computed by hand", p99)
+	}
+	if p50 := time.Duration(*acquire.P50NS); p50 > 20*time.Millisecond {
+		t.Errorf("P50 is %v: the freeze is charged to operations that it did not meet", p50)
+	}
+	if run.Offered != 2000 || run.Granted != 2000 {
+		t.Errorf("offered %d, granted %d, want all 2000", run.Offered, run.Granted)
+	}
+}
+
+// The child of this test is stopped for 200 ms while it measures.
+func TestFrozenDriverIsInvalid(t *testing.T) {
+	if os.Getenv("LOCKCOST_TEST_FROZEN") != "" {
+		stack := processtest.Start(t, env.Spec{})
+		run := drive(t, stack, faultPlan(mustFind(t, "setnx")), 500*time.Millisecond, func() {
+			// The shell stops us and lets us go on; we could not do both.
+			_ = exec.Command("sh", "-c", "kill -STOP $PPID; sleep 0.2; kill -CONT $PPID").Run()
+		})
+		if run.Verdict != results.Invalid {
+			t.Errorf("verdict %s, want invalid", run.Verdict)
+		}
+		if p90 := time.Duration(*run.Spans[results.SpanAcquire].P90NS); p90 > 100*time.Millisecond {
+			t.Errorf("acquire P90 is %v: the driver's freeze is charged to Redis", p90)
+		}
+		return
+	}
+	child := exec.Command(os.Args[0], "-test.run=^TestFrozenDriverIsInvalid$", "-test.v")
+	child.Env = append(os.Environ(), "LOCKCOST_TEST_FROZEN=1")
+	child.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	out, err := child.CombinedOutput()
+	if err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+	if strings.Contains(string(out), "--- SKIP") {
+		t.Skip(string(out))
+	}
+}
+
+// With the replica stopped each WAIT takes its whole timeout, 100 ms; four
+// workers can then do 40 operations a second of the 200 that are due.
+func TestTooFewWorkersSaturate(t *testing.T) {
+	stack := processtest.Start(t, env.Spec{Replicas: 1})
+	plan := faultPlan(mustFind(t, "setnx-wait"))
+	plan.Rate, plan.Workers = 200, 4
+	run := drive(t, stack, plan, -100*time.Millisecond, func() {
+		if err := stack.Faults.Pause("replica-1"); err != nil {
+			t.Error(err)
+		}
+	})
+	if run.Verdict != results.Saturated {
+		t.Errorf("verdict %s: %v", run.Verdict, run.Reasons)
+	}
+	if !slices.ContainsFunc(run.Reasons, func(r string) bool { return strings.HasPrefix(r, "workers") }) {
+		t.Errorf("the reasons do not name the workers: %v", run.Reasons)
+	}
+	if run.Instrument.Queued == 0 || run.Offered != run.Completed+run.Expired {
+		t.Errorf("queued %d, offered %d, completed %d, expired %d", run.Instrument.Queued, run.Offered, run.Completed, run.Expired)
+	}
+}
+
+func TestReplicaRestartIsCountedAndTheRunGoesOn(t *testing.T) {
+	stack := processtest.Start(t, env.Spec{Replicas: 1})
+	plan := faultPlan(mustFind(t, "setnx-wait"))
+	plan.Duration, plan.WaitTimeout = 4*time.Second, 20*time.Millisecond
+	run := drive(t, stack, plan, 500*time.Millisecond, func() {
+		if err := stack.Faults.Kill("replica-1"); err != nil {
+			t.Error(err)
+		}
+		if _, err := stack.Faults.Restart(t.Context(), "replica-1"); err != nil {
+			t.Error(err)
+		}
+	})
+	if run.Unreplicated == 0 || run.Granted < run.Offered/4 || len(run.Errors) > 0 {
+		t.Errorf("granted %d, unreplicated %d, errors %v of %d", run.Granted, run.Unreplicated, run.Errors, run.Offered)
+	}
+	if run.Completed != run.Granted+run.Held+run.Unreplicated {
+		t.Errorf("completed %d is not granted %d + held %d + unreplicated %d", run.Completed, run.Granted, run.Held, run.Unreplicated)
+	}
+}
+
+func TestPoolThatIsTooSmallIsNamed(t *testing.T) {
+	stack := processtest.Start(t, env.Spec{Replicas: 1})
+	plan := faultPlan(mustFind(t, "setnx-wait:pool=1"))
+	plan.Rate, plan.OpTimeout = 100, 300*time.Millisecond
+	run := drive(t, stack, plan, -100*time.Millisecond, func() {
+		if err := stack.Faults.Pause("replica-1"); err != nil {
+			t.Error(err)
+		}
+	})
+	if run.Spans[results.SpanPoolWait].MaxNS < int64(50*time.Millisecond) {
+		t.Errorf("pool wait is at most %v, with one connection and WAITs of 100 ms", time.Duration(run.Spans[results.SpanPoolWait].MaxNS))
+	}
+	if !slices.ContainsFunc(run.Reasons, func(r string) bool { return strings.HasPrefix(r, "pool") }) {
+		t.Errorf("verdict %s does not name the pool: %v", run.Verdict, run.Reasons)
+	}
+}
+
+func TestHeldLocksAreCountedApart(t *testing.T) {
+	stack := processtest.Start(t, env.Spec{})
+	plan := faultPlan(mustFind(t, "setnx"))
+	plan.Keys, plan.Hold, plan.Rate = 1, 50*time.Millisecond, 200
+	run := drive(t, stack, plan, 0, func() {})
+	if run.Held == 0 || run.Granted == 0 || run.Held+run.Granted != run.Offered {
+		t.Errorf("granted %d, held %d of %d", run.Granted, run.Held, run.Offered)
+	}
+	if run.Spans[results.SpanAcquire].Count != run.Granted || run.Spans[results.SpanRefused].Count != run.Held {
+		t.Errorf("acquire has %d samples and refused %d", run.Spans[results.SpanAcquire].Count, run.Spans[results.SpanRefused].Count)
+	}
+
+	plan.AcquireTimeout = 500 * time.Millisecond
+	plan.Rate, plan.Hold = 20, 10*time.Millisecond
+	if patient := drive(t, stack, plan, 0, func() {}); patient.Held > 0 {
+		t.Errorf("%d of %d refused although each tried for 500 ms", patient.Held, patient.Offered)
+	}
+}

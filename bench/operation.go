@@ -1,0 +1,132 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"lockcost/bench/load"
+	"lockcost/workloads"
+	"lockcost/workloads/ledger"
+	"lockcost/workloads/lock"
+	"lockcost/workloads/pool"
+)
+
+// The stages of an operation, in the order of the load plan's Stages.
+const (
+	stageAcquire = iota
+	stageEffect
+	stageRelease
+)
+
+// Kinds of refusals.
+const (
+	kindHeld         = "held"
+	kindUnreplicated = "unreplicated"
+)
+
+// task is what every operation of one run does: take the lock, do the
+// protected job under it, release it.
+type task struct {
+	session    *workloads.Session
+	keys       string // prefix of the run's keys
+	distinct   int64  // number of keys; 0 for one for each slot
+	firstOrder int64  // the order of slot 0
+	ttl, hold  time.Duration
+}
+
+// job makes a worker's context, which carries its trace, and its operation.
+func (t *task) job(ctx context.Context) (context.Context, load.Operation) {
+	trace := new(pool.Trace)
+	return pool.WithTrace(ctx, trace), func(ctx context.Context, o *load.Op) error {
+		trace.Wait = 0
+		err := t.do(ctx, o)
+		o.PoolWait = trace.Wait
+		return err
+	}
+}
+
+func (t *task) do(ctx context.Context, o *load.Op) error {
+	lease, err := t.session.Locker.TryLock(ctx, t.key(o.Slot), t.ttl)
+	if err != nil {
+		return err
+	}
+	o.End(stageAcquire)
+	if t.session.Guard != nil {
+		err = t.effect(ctx, t.firstOrder+o.Slot, lease.Token())
+		o.End(stageEffect)
+	}
+	if t.hold > 0 {
+		o.Sleep(t.hold)
+		o.Skip()
+	}
+	unlocked := lease.Unlock(ctx)
+	o.End(stageRelease)
+	return errors.Join(err, unlocked)
+}
+
+// effect is the protected job: read the order; if it is unpaid, charge it.
+func (t *task) effect(ctx context.Context, order int64, token uint64) error {
+	read, err := t.session.Guard.Read(ctx, order, token)
+	if err != nil {
+		return &effectError{err}
+	}
+	if read.Paid {
+		return nil
+	}
+	outcome, err := t.session.Guard.Charge(ctx, read, token)
+	switch {
+	case err != nil:
+		return &effectError{err}
+	case outcome == ledger.Stale:
+		return &effectError{ledger.ErrStale}
+	}
+	return nil // charged now, or by a holder before us
+}
+
+// key is the lock's key of a slot.
+func (t *task) key(slot int64) string {
+	if t.distinct > 0 {
+		slot %= t.distinct
+	}
+	buffer := make([]byte, 0, 64)
+	buffer = append(buffer, t.keys...)
+	return string(strconv.AppendInt(buffer, slot, 10))
+}
+
+// effectError tells the ledger's failures from the lock's.
+type effectError struct{ error }
+
+func (e *effectError) Unwrap() error { return e.error }
+
+// classify says what an operation's error means to the record.
+func classify(err error) (load.Outcome, string) {
+	var effect *effectError
+	switch {
+	case errors.Is(err, lock.ErrHeld):
+		return load.Refused, kindHeld
+	case errors.Is(err, lock.ErrUnreplicated):
+		return load.Refused, kindUnreplicated
+	case errors.As(err, &effect):
+		return load.Failed, ledger.Kind(effect.error)
+	}
+	return load.Failed, lock.Kind(err)
+}
+
+// try does one operation outside of any measurement, to find out what the
+// path lacks before it is driven.
+func (t *task) try(ctx context.Context, slot int64) error {
+	lease, err := t.session.Locker.TryLock(ctx, t.key(slot), t.ttl)
+	if err != nil {
+		return fmt.Errorf("taking a lock: %w", err)
+	}
+	if t.session.Guard != nil {
+		err = t.effect(ctx, t.firstOrder+slot, lease.Token())
+	}
+	if unlocked := lease.Unlock(ctx); unlocked != nil {
+		err = errors.Join(err, fmt.Errorf("releasing it: %w", unlocked))
+	}
+	return err
+}

@@ -1,0 +1,189 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"lockcost/bench/doctor"
+	"lockcost/bench/load"
+	"lockcost/env"
+	"lockcost/results"
+	"lockcost/workloads"
+)
+
+// Progress is what is going on, for whoever watches. Done counts runs of
+// Total.
+type Progress struct {
+	Step        string // in words
+	Done, Total int
+	Path        string        // being driven, "" between runs
+	PerS        float64       // completed in the last second
+	P99         time.Duration // of the acquire response in the last second; 0 for none
+	Left        time.Duration // to the end of the last run, as far as known
+}
+
+// Run measures the plan's paths and their floors on the stack, in randomized
+// interleaved blocks, and keeps each run in the folder as soon as it is
+// done. When ctx ends, what was measured is kept and marked. An error comes
+// with the record of what was measured before, nil where there is nothing.
+func Run(ctx context.Context, plan Plan, stack *env.Stack, folder *results.Folder, watch func(Progress)) (record *results.Record, err error) {
+	r := &runner{plan: plan, folder: folder, watch: watch, paths: plan.withFloors()}
+	r.total = plan.Runs * len(r.paths)
+	watch(Progress{Step: "checking what the paths need", Total: r.total})
+	if r.site, err = newSite(ctx, plan, stack); err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, r.site.leave(ctx)) }()
+	for _, path := range r.paths {
+		if err := r.site.check(ctx, path); err != nil {
+			return nil, err
+		}
+	}
+	if err := r.begin(ctx); err != nil {
+		return nil, err
+	}
+	if err := r.blocks(ctx); err != nil {
+		return r.record, errors.Join(err, r.keep())
+	}
+	return r.record, nil
+}
+
+// runner is one Run under way.
+type runner struct {
+	plan   Plan
+	site   *site
+	folder *results.Folder
+	spool  *results.Spool
+	watch  func(Progress)
+	paths  []workloads.Path
+	record *results.Record
+
+	total, done int
+	began       time.Time // of the first run
+}
+
+// begin records everything that is known before the first run.
+func (r *runner) begin(ctx context.Context) error {
+	r.watch(Progress{Step: "looking at the machine and its timer", Total: r.total})
+	environment, err := Describe(ctx, r.site.stack)
+	if err != nil {
+		return err
+	}
+	quick, err := doctor.Quick(ctx)
+	if err != nil {
+		return err
+	}
+	r.record = &results.Record{
+		Schema: results.Schema, StartedAt: time.Now().UTC(),
+		Environment: environment, Doctor: quick, Plan: r.plan.record(),
+	}
+	r.record.Plan.Env = r.site.stack.Provider
+	r.record.Plan.Replicas = len(r.site.stack.Redis.Replicas)
+	r.record.Plan.Sentinels = len(r.site.stack.Redis.Sentinels)
+	for _, path := range r.paths {
+		r.record.Paths = append(r.record.Paths, toPath(path))
+	}
+	return r.keep()
+}
+
+// blocks runs every path once in each block, in an order of its own.
+func (r *runner) blocks(ctx context.Context) (err error) {
+	if r.spool, err = r.folder.Spool(); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, r.spool.Close()) }()
+	shuffle := rand.New(rand.NewPCG(r.plan.Seed, 0))
+	r.began = time.Now()
+	for block := range r.plan.Runs {
+		order := shuffle.Perm(len(r.paths))
+		r.record.Plan.Blocks = append(r.record.Plan.Blocks, labels(r.paths, order))
+		for _, i := range order {
+			if ctx.Err() != nil {
+				return r.interrupted()
+			}
+			if err := r.run(ctx, block, i); err != nil {
+				if ctx.Err() != nil {
+					return r.interrupted()
+				}
+				return err
+			}
+		}
+	}
+	if ctx.Err() != nil {
+		return r.interrupted()
+	}
+	return r.keep()
+}
+
+// interrupted marks the record. That is no failure: what there is stands.
+func (r *runner) interrupted() error {
+	r.record.Interrupted = true
+	return r.keep()
+}
+
+func labels(paths []workloads.Path, order []int) []string {
+	names := make([]string, len(order))
+	for i, j := range order {
+		names[i] = paths[j].Label()
+	}
+	return names
+}
+
+// run drives one path once and keeps what came out.
+func (r *runner) run(ctx context.Context, block, i int) error {
+	path, entry := r.paths[i], &r.record.Paths[i]
+	plan := r.plan.load(r.plan.Seed + uint64(block)<<16 + uint64(i))
+	m, err := r.site.measure(ctx, path, plan, func(in load.Interval) error {
+		r.report(path, in)
+		return r.spool.Add(in.Start, in.Length, in.Samples)
+	})
+	if m == nil {
+		return err
+	}
+	run := &m.run
+	if run.Interrupted && run.Offered == 0 {
+		return err // stopped in its warm-up
+	}
+	run.Index = block
+	run.Verdict, run.Reasons = results.Judge(*run, *entry, r.record.Plan, r.record.Doctor)
+	if drift := results.Drift(m.medians); drift != "" {
+		run.Warnings = append(run.Warnings, drift)
+	}
+	entry.Runs = append(entry.Runs, *run)
+	r.done++
+	r.report(path, load.Interval{})
+	logged := r.spool.Encode(entry.Label(), run.Index, entry.ReplicaRTTNS, run.StartedAt)
+	return errors.Join(err, logged, r.keep())
+}
+
+// keep writes the record as it stands.
+func (r *runner) keep() error {
+	r.record.EndedAt = time.Now().UTC()
+	r.record.Summarize()
+	if err := r.folder.Save(r.record); err != nil {
+		return fmt.Errorf("keeping the results: %w", err)
+	}
+	return nil
+}
+
+// report tells how far the run of path has come.
+func (r *runner) report(path workloads.Path, in load.Interval) {
+	p := Progress{Step: "measuring", Done: r.done, Total: r.total, Path: path.Label()}
+	if in.Length > 0 {
+		p.PerS = float64(in.Completed) / in.Length.Seconds()
+	}
+	if acquire := in.Samples[results.SpanAcquire]; len(acquire) > 0 {
+		sorted := slices.Sorted(slices.Values(acquire))
+		p.P99 = time.Duration(sorted[len(sorted)*99/100])
+	}
+	each := r.plan.Warmup + r.plan.Duration
+	if r.done > 0 {
+		each = time.Since(r.began) / time.Duration(r.done)
+	}
+	p.Left = max(0, each*time.Duration(r.total-r.done)-(in.Start+in.Length))
+	r.watch(p)
+}
