@@ -33,7 +33,11 @@ func (r *Record) verdictNotes() []string {
 	var notes []string
 	for _, p := range r.Paths {
 		for _, run := range p.Runs {
-			if run.Verdict == Valid {
+			switch run.Verdict {
+			case Valid:
+				continue
+			case "":
+				notes = append(notes, fmt.Sprintf("%s run %d was not judged, and is left out.", p.Label(), run.Index+1))
 				continue
 			}
 			note := fmt.Sprintf("%s run %d is %s: %s.", p.Label(), run.Index+1, run.Verdict, strings.Join(run.Reasons, "; "))

@@ -51,8 +51,9 @@ func summarize(runs []Run) map[SpanName]map[Percentile]Level {
 	return summary
 }
 
-// usable says whether the run's numbers enter a summary.
-func (r Run) usable() bool { return r.Verdict != Invalid }
+// usable says whether the run's numbers enter a summary. A run that was not
+// judged does not.
+func (r Run) usable() bool { return r.Verdict == Valid || r.Verdict == Saturated }
 
 // valuesOf are the percentile's values in the runs that have it and count.
 func valuesOf(runs []Run, span SpanName, p Percentile) []float64 {
