@@ -23,8 +23,9 @@ const (
 // settings that the guards and the measurement rely on:
 //
 //   - interpolateParams, so that a statement is one round trip and not three;
-//   - autocommit, whatever the server's default: a raised fence must be seen
-//     by others at once;
+//   - autocommit on and completion_type 0, whatever the server's defaults: a
+//     raised fence must be seen by others at once, and no COMMIT may begin
+//     another transaction;
 //   - no parseTime, no multiStatements, and the timeouts of this package
 //     where the name sets none.
 //
@@ -58,6 +59,7 @@ func parse(dsn string) (*mysql.Config, error) {
 		cfg.Params = make(map[string]string)
 	}
 	cfg.Params["autocommit"] = "1"
+	cfg.Params["completion_type"] = "0"
 	setDefault(&cfg.Timeout, dialTimeout)
 	setDefault(&cfg.ReadTimeout, ioTimeout)
 	setDefault(&cfg.WriteTimeout, ioTimeout)

@@ -3,7 +3,6 @@ package ledger
 import (
 	"context"
 	"fmt"
-	"sync/atomic"
 	"testing"
 )
 
@@ -13,8 +12,6 @@ type fixture struct {
 	dsn, prefix string
 	tables      *Tables
 }
-
-var fixtures atomic.Int64
 
 // orders are how many orders a fixture has; their ids begin at 1.
 const orders = 100
@@ -26,7 +23,7 @@ func newFixture(t *testing.T) *fixture {
 
 func newFixtureOf(t *testing.T, size int) *fixture {
 	t.Helper()
-	f := &fixture{dsn: startLedger(t), prefix: fmt.Sprintf("t%d_", fixtures.Add(1))}
+	f := &fixture{dsn: startLedger(t), prefix: fmt.Sprintf("t%016x_", newID())}
 	var err error
 	if f.tables, err = CreateTables(t.Context(), f.dsn, f.prefix); err != nil {
 		t.Fatal(err)
