@@ -67,6 +67,9 @@ func systemTables(ctx context.Context, program string) ([]string, error) {
 // sets, which is the one of those folders that it tells by a whole path.
 func shareFolder(ctx context.Context, program string) (string, error) {
 	out, err := exec.CommandContext(ctx, program, "--no-defaults", "--verbose", "--help").Output()
+	if ctx.Err() != nil {
+		return "", context.Cause(ctx)
+	}
 	if err != nil {
 		return "", fmt.Errorf("asking %s for its folders: %w", program, err)
 	}

@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"time"
 
+	"lockcost/env"
+
 	"github.com/gofrs/flock"
 )
 
@@ -37,7 +39,7 @@ func (p Provider) root() (string, error) {
 		return filepath.Abs(p.Dir)
 	}
 	tmp := os.TempDir()
-	if os.Getenv("TMPDIR") == "" && inMemory(tmp) {
+	if fs := env.Filesystem(tmp); os.Getenv("TMPDIR") == "" && (fs == "tmpfs" || fs == "ramfs") {
 		const onDisk = "/var/tmp"
 		if i, err := os.Stat(onDisk); err == nil && i.IsDir() {
 			tmp = onDisk

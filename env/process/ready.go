@@ -6,11 +6,21 @@ import (
 	"net"
 	"strconv"
 	"strings"
+	"time"
 
 	"lockcost/env"
 
 	"github.com/redis/go-redis/v9"
 )
+
+const probeTimeout = 500 * time.Millisecond
+
+// hasty shortens the wait for a reply, which the client does not break off
+// when its context is cancelled. A server that is slower is asked again.
+func hasty(o *redis.Options) *redis.Options {
+	o.DialTimeout, o.ReadTimeout, o.WriteTimeout = probeTimeout, probeTimeout, probeTimeout
+	return o
+}
 
 // redisAnswers checks that the server answers, and that it is the process we
 // started and not a stranger's on the same port.
@@ -75,23 +85,13 @@ func (v *server) replicasOnline(ctx context.Context, n int) error {
 
 // info returns a section of INFO.
 func (v *server) info(ctx context.Context, section string) (map[string]string, error) {
-	c := redis.NewClient(env.Redis{}.Options(v.addr()))
+	c := redis.NewClient(hasty(env.Redis{}.Options(v.addr())))
 	defer c.Close()
 	text, err := c.Info(ctx, section).Result()
 	if err != nil {
 		return nil, err
 	}
-	return parseInfo(text), nil
-}
-
-func parseInfo(text string) map[string]string {
-	m := map[string]string{}
-	for line := range strings.Lines(text) {
-		if k, v, ok := strings.Cut(strings.TrimSpace(line), ":"); ok {
-			m[k] = v
-		}
-	}
-	return m
+	return env.ParseInfo(text), nil
 }
 
 // sentinelAnswers is redisAnswers for a Sentinel.
@@ -99,19 +99,19 @@ func (v *server) sentinelAnswers(ctx context.Context) error {
 	if err := v.listens(ctx); err != nil {
 		return err
 	}
-	c := redis.NewClient(env.Redis{}.SentinelOptions(v.addr()))
+	c := redis.NewClient(hasty(env.Redis{}.SentinelOptions(v.addr())))
 	defer c.Close()
 	text, err := c.Info(ctx, "server").Result()
 	if err != nil {
 		return err
 	}
-	return v.isOurs(parseInfo(text))
+	return v.isOurs(env.ParseInfo(text))
 }
 
 // sentinelAgrees checks that a Sentinel holds primary to be up and knows the
 // replicas and the other Sentinels, all of them up.
 func (v *server) sentinelAgrees(ctx context.Context, primary string, replicas, others int) error {
-	c := redis.NewSentinelClient(env.Redis{}.SentinelOptions(v.addr()))
+	c := redis.NewSentinelClient(hasty(env.Redis{}.SentinelOptions(v.addr())))
 	defer c.Close()
 	m, err := c.Master(ctx, masterName).Result()
 	if err != nil {

@@ -146,18 +146,29 @@ func (v *server) how() error {
 	return v.endErr
 }
 
-// await polls until ready returns nil. It fails when the server ends
-// first, and with the last thing that was not ready when ctx ends.
+// await polls until ready returns nil. It fails when the server ends first,
+// and with the last thing that was not ready when ctx ends.
 func (v *server) await(ctx context.Context, ready probe) error {
+	// A probe that waits for a stranger on our port ends with the server.
+	alive, end := context.WithCancel(ctx)
+	defer end()
+	ended := v.end()
+	go func() {
+		select {
+		case <-ended:
+			end()
+		case <-alive.Done():
+		}
+	}()
 	tick := time.NewTicker(pollInterval)
 	defer tick.Stop()
 	for {
-		last := ready(ctx)
+		last := ready(alive)
 		if last == nil {
 			return nil
 		}
 		select {
-		case <-v.end():
+		case <-ended:
 			return v.died()
 		case <-ctx.Done():
 			return v.notReady(ctx, last)

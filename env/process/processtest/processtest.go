@@ -15,10 +15,14 @@ import (
 // skipped, and says which; where CI is set that is a failure.
 func Start(t testing.TB, spec env.Spec) *env.Stack {
 	t.Helper()
-	s, err := process.Provider{}.Start(t.Context(), spec)
-	if missing := (*process.MissingError)(nil); errors.As(err, &missing) && os.Getenv("CI") == "" {
-		t.Skip(err)
-	}
+	return StartWith(t, process.Provider{}, spec)
+}
+
+// StartWith is Start with a provider that is set up in another way.
+func StartWith(t testing.TB, p process.Provider, spec env.Spec) *env.Stack {
+	t.Helper()
+	s, err := p.Start(t.Context(), spec)
+	Need(t, err)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,4 +32,18 @@ func Start(t testing.TB, spec env.Spec) *env.Stack {
 		}
 	})
 	return s
+}
+
+// Need skips the test where err tells that a program is not installed, and
+// fails it where CI is set. Any other err is the caller's.
+func Need(t testing.TB, err error) {
+	t.Helper()
+	var missing *process.MissingError
+	if !errors.As(err, &missing) {
+		return
+	}
+	if os.Getenv("CI") != "" {
+		t.Fatal(err)
+	}
+	t.Skip(err)
 }

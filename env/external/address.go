@@ -1,0 +1,107 @@
+package external
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+
+	"lockcost/env"
+
+	"github.com/redis/go-redis/v9"
+)
+
+const (
+	redisPort    = "6379"
+	sentinelPort = "26379"
+)
+
+// endpoint is an address taken apart.
+type endpoint struct {
+	addr               string // host:port
+	username, password string
+	db                 int
+	tls                bool
+}
+
+// parse takes an address apart. Its errors quote nothing of s, which may
+// hold a password in any place once it is misspelt.
+func parse(s, defaultPort string) (endpoint, error) {
+	if !strings.Contains(s, "://") {
+		if strings.Contains(s, "@") {
+			return endpoint{}, errors.New("an address with a user or password must begin with redis:// or rediss://")
+		}
+		return endpoint{addr: withPort(s, defaultPort)}, nil
+	}
+	if strings.Contains(s, "?") {
+		return endpoint{}, errors.New("settings after a ? are not supported in a Redis URL")
+	}
+	o, err := redis.ParseURL(s)
+	if err != nil || o.Network != "tcp" {
+		return endpoint{}, errors.New("not a Redis URL: want redis://user:password@host:port/db, " +
+			"with special characters of the password as %XX")
+	}
+	e := endpoint{addr: o.Addr, username: o.Username, password: o.Password, db: o.DB, tls: o.TLSConfig != nil}
+	if host, ok := strings.CutSuffix(o.Addr, ":"+redisPort); ok && !strings.Contains(s, ":"+redisPort) {
+		e.addr = withPort(host, defaultPort) // the parser's default, not the user's word
+	}
+	return e, nil
+}
+
+func withPort(addr, port string) string {
+	if _, _, err := net.SplitHostPort(addr); err == nil {
+		return addr
+	}
+	return net.JoinHostPort(strings.Trim(addr, "[]"), port)
+}
+
+// addresses takes all addresses apart.
+func (p Provider) addresses() (r env.Redis, err error) {
+	if p.Redis != "" {
+		e, err := parse(p.Redis, redisPort)
+		if err != nil {
+			return r, fmt.Errorf("the primary's address: %w", err)
+		}
+		r = env.Redis{Primary: e.addr, Username: e.username, Password: e.password, DB: e.db, TLS: e.tls}
+	}
+	for i, s := range p.ReplicasAt {
+		e, err := parse(s, redisPort)
+		if err == nil && e.password != "" && e.password != r.Password {
+			err = errors.New("a replica has its primary's password: give it with the primary's address")
+		}
+		if err != nil {
+			return r, fmt.Errorf("the address of replica %d: %w", i+1, err)
+		}
+		r.Replicas = append(r.Replicas, e.addr)
+	}
+	for i, s := range p.Sentinels {
+		if err := p.addSentinel(&r, s); err != nil {
+			return r, fmt.Errorf("the address of Sentinel %d: %w", i+1, err)
+		}
+	}
+	return r, nil
+}
+
+// addSentinel adds one Sentinel. All of them have one password, and TLS is
+// used with all servers or with none.
+func (p Provider) addSentinel(r *env.Redis, s string) error {
+	e, err := parse(s, sentinelPort)
+	if err != nil {
+		return err
+	}
+	if e.password != "" {
+		if r.SentinelPassword != "" && (r.SentinelPassword != e.password || r.SentinelUsername != e.username) {
+			return errors.New("all Sentinels must have the same user and password")
+		}
+		r.SentinelUsername, r.SentinelPassword = e.username, e.password
+	}
+	if e.tls && !r.TLS {
+		if p.Redis != "" || len(r.Sentinels) > 0 {
+			return errors.New("TLS must be used with every server or with none: rediss:// for all, or redis://")
+		}
+		r.TLS = true
+	}
+	r.MasterName = p.MasterName
+	r.Sentinels = append(r.Sentinels, e.addr)
+	return nil
+}

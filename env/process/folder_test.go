@@ -1,0 +1,117 @@
+package process
+
+import (
+	"net"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"lockcost/env"
+)
+
+func TestSweepTakesOnlyDeadFolders(t *testing.T) {
+	dir := t.TempDir()
+	live, err := newFolder(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dead, err := newFolder(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := dead.lock.Close(); err != nil {
+		t.Fatal(err)
+	}
+	inMaking := filepath.Join(dir, folderPrefix+"young")
+	abandoned := filepath.Join(dir, folderPrefix+"old")
+	stranger := filepath.Join(dir, "another-stack-1")
+	for _, d := range []string{inMaking, abandoned, stranger} {
+		if err := os.Mkdir(d, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	long := time.Now().Add(-2 * youngest)
+	for _, d := range []string{abandoned, stranger} {
+		if err := os.Chtimes(d, long, long); err != nil {
+			t.Fatal(err)
+		}
+	}
+	sweep(dir)
+	for path, stays := range map[string]bool{
+		live.path: true, dead.path: false, inMaking: true, abandoned: false, stranger: true,
+	} {
+		if _, err := os.Stat(path); (err == nil) != stays {
+			t.Errorf("%s: %v, should stay: %v", path, err, stays)
+		}
+	}
+	if err := live.remove(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestPortTakenMeanwhileIsTriedAgain(t *testing.T) {
+	if _, err := find(env.Spec{Ledger: true}); err != nil {
+		t.Skip(err)
+	}
+	taken, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	stolen := taken.Addr().(*net.TCPAddr).Port
+	// The servers of a stack take ports side by side, so that now one and
+	// now the other meets the stolen one.
+	for i := range 6 {
+		var calls atomic.Int32
+		p := Provider{port: func() (int, error) {
+			if calls.Add(1) <= 1 {
+				return stolen, nil
+			}
+			return freePort()
+		}}
+		s, err := p.Start(t.Context(), env.Spec{Ledger: true})
+		if err != nil {
+			t.Errorf("start %d: %v", i, err)
+			continue
+		}
+		if calls.Load() <= int32(len(s.Nodes)) {
+			t.Errorf("start %d: on a port that was taken", i)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestPortAlwaysTakenEnds(t *testing.T) {
+	if _, err := find(env.Spec{}); err != nil {
+		t.Skip(err)
+	}
+	taken, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	tries := 0
+	p := Provider{Dir: t.TempDir(), port: func() (int, error) {
+		tries++
+		return taken.Addr().(*net.TCPAddr).Port, nil
+	}}
+	if s, err := p.Start(t.Context(), env.Spec{}); err == nil {
+		t.Fatal(s.Close())
+	}
+	if tries != startAttempts {
+		t.Errorf("tried %d times, want %d", tries, startAttempts)
+	}
+}
+
+func TestLedgerIsLookedForByName(t *testing.T) {
+	t.Setenv("PATH", t.TempDir())
+	_, err := lookIn(nil, "mariadbd", "mariadb-server-core")
+	const want = "mariadbd is not installed: apt-get install mariadb-server-core (or make deps)"
+	if err == nil || err.Error() != want {
+		t.Errorf("error %v, want %s", err, want)
+	}
+}

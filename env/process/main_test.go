@@ -1,0 +1,114 @@
+package process_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"lockcost/env"
+	"lockcost/env/process"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// driverIn makes this test binary a driver that starts a whole stack in that
+// folder, prints its nodes and then waits to be killed.
+const driverIn = "PROCESS_TEST_DRIVER_IN"
+
+func TestMain(m *testing.M) {
+	dir := os.Getenv(driverIn)
+	if dir == "" {
+		os.Exit(m.Run())
+	}
+	s, err := process.Provider{Dir: dir}.Start(context.Background(), everything)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	if err := json.NewEncoder(os.Stdout).Encode(s.Nodes); err != nil {
+		os.Exit(1)
+	}
+	select {}
+}
+
+// everything is a stack with all kinds of servers.
+var everything = env.Spec{Replicas: 2, Sentinels: 3, Ledger: true, DownAfter: 500 * time.Millisecond}
+
+// patience bounds what tests wait for. Nothing is judged by it.
+const patience = 30 * time.Second
+
+// eventually waits until ok returns nil.
+func eventually(t *testing.T, what string, ok func() error) {
+	t.Helper()
+	var err error
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+		if err = ok(); err == nil {
+			return
+		}
+	}
+	t.Fatalf("%s: %v", what, err)
+}
+
+// client returns a client of one Redis of the stack.
+func client(t *testing.T, s *env.Stack, addr string) *redis.Client {
+	t.Helper()
+	c := redis.NewClient(s.Redis.Options(addr))
+	t.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
+// public returns a folder that servers which run as nobody can pass through,
+// as a test's own temporary folder cannot always be.
+func public(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "lockcost-test-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	if err := os.Chmod(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// gone checks that a process has ended.
+func gone(pid int) error {
+	if err := syscall.Kill(pid, 0); !errors.Is(err, syscall.ESRCH) {
+		return fmt.Errorf("process %d: %v", pid, err)
+	}
+	return nil
+}
+
+// empty checks that a folder is.
+func empty(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if err == nil && len(entries) > 0 {
+		err = fmt.Errorf("%s holds %v", dir, entries)
+	}
+	return err
+}
+
+// workingIn lists the processes that run inside a folder. It knows of none
+// where there is no /proc.
+func workingIn(dir string) (pids []int) {
+	links, _ := filepath.Glob("/proc/[0-9]*/cwd")
+	for _, l := range links {
+		cwd, err := os.Readlink(l)
+		if errors.Is(err, fs.ErrNotExist) || !strings.HasPrefix(cwd, dir+"/") {
+			continue
+		}
+		pid, _ := strconv.Atoi(strings.Split(l, "/")[2])
+		pids = append(pids, pid)
+	}
+	return pids
+}
