@@ -46,7 +46,7 @@ deps:
 
 # What only the tests need: Java reads the interval logs that we write.
 test-deps:
-	@sh env/deps.sh java=default-jre-headless /usr/share/java/HdrHistogram.jar=libhdrhistogram-java
+	@sh env/deps.sh java=default-jre-headless /usr/share/java/hdrhistogram.jar=libhdrhistogram-java
 
 build:
 	go build -o $(BIN) ./bench/cmd/lockcost

@@ -27,9 +27,15 @@ func mustFind(t *testing.T, spec string) workloads.Path {
 	return p
 }
 
-// drive measures one path once, with inject called at the given time into
-// the measured window.
-func drive(t *testing.T, stack *env.Stack, plan Plan, at time.Duration, inject func()) results.Run {
+// before and during say when a fault is injected: just before the run, or
+// after the first second of its window.
+const (
+	before = iota
+	during
+)
+
+// drive measures one path once, with a fault.
+func drive(t *testing.T, stack *env.Stack, plan Plan, when int, inject func()) results.Run {
 	t.Helper()
 	site, err := newSite(t.Context(), plan, stack)
 	if err != nil {
@@ -44,10 +50,15 @@ func drive(t *testing.T, stack *env.Stack, plan Plan, at time.Duration, inject f
 	if err := site.check(t.Context(), path); err != nil {
 		t.Fatal(err)
 	}
+	var once sync.Once
 	var injected sync.WaitGroup
-	injected.Add(1)
-	time.AfterFunc(plan.Warmup+at+200*time.Millisecond, func() { defer injected.Done(); inject() })
-	m, err := site.measure(t.Context(), path, plan.load(1), func(load.Interval) error { return nil })
+	if when == before {
+		once.Do(inject)
+	}
+	m, err := site.measure(t.Context(), path, plan.load(1), func(load.Interval) error {
+		once.Do(func() { injected.Go(inject) })
+		return nil
+	})
 	injected.Wait()
 	if err != nil {
 		t.Fatal(err)
@@ -60,16 +71,16 @@ func drive(t *testing.T, stack *env.Stack, plan Plan, at time.Duration, inject f
 func faultPlan(path workloads.Path) Plan {
 	plan := DefaultPlan()
 	plan.Ledger, plan.Paths = false, []workloads.Path{path}
-	plan.Warmup, plan.Duration = 200*time.Millisecond, 2*time.Second
+	plan.Warmup, plan.Duration = 200*time.Millisecond, 3*time.Second
 	return plan
 }
 
-// Redis stands still for 200 ms of 2 s. The 200 arrivals of that time are
-// answered when it is back, after 200, 199, …, 1 ms. Of 2000 samples the
-// 21st largest is P99, which is 180 ms; the 201st, P90, is next to nothing.
+// Redis stands still for 200 ms of 3 s. The 200 arrivals of that time are
+// answered when it is back, after 200, 199, …, 1 ms. Of 3000 samples the
+// 31st largest is P99, which is 170 ms; the 301st, P90, is next to nothing.
 func TestFrozenRedisIsTheServersFault(t *testing.T) {
 	stack := processtest.Start(t, env.Spec{})
-	run := drive(t, stack, faultPlan(mustFind(t, "setnx")), 700*time.Millisecond, func() {
+	run := drive(t, stack, faultPlan(mustFind(t, "setnx")), during, func() {
 		if err := stack.Faults.Pause("primary"); err != nil {
 			t.Error(err)
 		}
@@ -82,14 +93,14 @@ func TestFrozenRedisIsTheServersFault(t *testing.T) {
 		t.Errorf("verdict %s: %v", run.Verdict, run.Reasons)
 	}
 	acquire := run.Spans[results.SpanAcquire]
-	if p99 := time.Duration(*acquire.P99NS); p99 < 150*time.Millisecond || p99 > 230*time.Millisecond {
-		t.Errorf("P99 is %v, want 180 ms as computed by hand", p99)
+	if p99 := time.Duration(*acquire.P99NS); p99 < 145*time.Millisecond || p99 > 220*time.Millisecond {
+		t.Errorf("P99 is %v, want 170 ms as computed by hand", p99)
 	}
-	if p50 := time.Duration(*acquire.P50NS); p50 > 20*time.Millisecond {
-		t.Errorf("P50 is %v: the freeze is charged to operations that it did not meet", p50)
+	if p90 := time.Duration(*acquire.P90NS); p90 > 50*time.Millisecond {
+		t.Errorf("P90 is %v: the freeze is charged to operations that it did not meet", p90)
 	}
-	if run.Offered != 2000 || run.Granted != 2000 {
-		t.Errorf("offered %d, granted %d, want all 2000", run.Offered, run.Granted)
+	if run.Offered != 3000 || run.Granted != 3000 {
+		t.Errorf("offered %d, granted %d, want all 3000", run.Offered, run.Granted)
 	}
 }
 
@@ -97,7 +108,7 @@ func TestFrozenRedisIsTheServersFault(t *testing.T) {
 func TestFrozenDriverIsInvalid(t *testing.T) {
 	if os.Getenv("LOCKCOST_TEST_FROZEN") != "" {
 		stack := processtest.Start(t, env.Spec{})
-		run := drive(t, stack, faultPlan(mustFind(t, "setnx")), 500*time.Millisecond, func() {
+		run := drive(t, stack, faultPlan(mustFind(t, "setnx")), during, func() {
 			// The shell stops us and lets us go on; we could not do both.
 			_ = exec.Command("sh", "-c", "kill -STOP $PPID; sleep 0.2; kill -CONT $PPID").Run()
 		})
@@ -127,12 +138,14 @@ func TestTooFewWorkersSaturate(t *testing.T) {
 	stack := processtest.Start(t, env.Spec{Replicas: 1})
 	plan := faultPlan(mustFind(t, "setnx-wait"))
 	plan.Rate, plan.Workers = 200, 4
-	run := drive(t, stack, plan, -100*time.Millisecond, func() {
+	run := drive(t, stack, plan, before, func() {
 		if err := stack.Faults.Pause("replica-1"); err != nil {
 			t.Error(err)
 		}
 	})
-	if run.Verdict != results.Saturated {
+	// On a machine that is busy with other things the driver may be at
+	// fault as well, which outranks it.
+	if run.Verdict == results.Valid {
 		t.Errorf("verdict %s: %v", run.Verdict, run.Reasons)
 	}
 	if !slices.ContainsFunc(run.Reasons, func(r string) bool { return strings.HasPrefix(r, "workers") }) {
@@ -146,11 +159,12 @@ func TestTooFewWorkersSaturate(t *testing.T) {
 func TestReplicaRestartIsCountedAndTheRunGoesOn(t *testing.T) {
 	stack := processtest.Start(t, env.Spec{Replicas: 1})
 	plan := faultPlan(mustFind(t, "setnx-wait"))
-	plan.Duration, plan.WaitTimeout = 4*time.Second, 20*time.Millisecond
-	run := drive(t, stack, plan, 500*time.Millisecond, func() {
+	plan.Duration, plan.WaitTimeout = 4*time.Second, 50*time.Millisecond
+	run := drive(t, stack, plan, during, func() {
 		if err := stack.Faults.Kill("replica-1"); err != nil {
 			t.Error(err)
 		}
+		time.Sleep(300 * time.Millisecond) // it would be back within a WAIT's timeout
 		if _, err := stack.Faults.Restart(t.Context(), "replica-1"); err != nil {
 			t.Error(err)
 		}
@@ -166,8 +180,8 @@ func TestReplicaRestartIsCountedAndTheRunGoesOn(t *testing.T) {
 func TestPoolThatIsTooSmallIsNamed(t *testing.T) {
 	stack := processtest.Start(t, env.Spec{Replicas: 1})
 	plan := faultPlan(mustFind(t, "setnx-wait:pool=1"))
-	plan.Rate, plan.OpTimeout = 100, 300*time.Millisecond
-	run := drive(t, stack, plan, -100*time.Millisecond, func() {
+	plan.Rate, plan.OpTimeout = 200, 300*time.Millisecond
+	run := drive(t, stack, plan, before, func() {
 		if err := stack.Faults.Pause("replica-1"); err != nil {
 			t.Error(err)
 		}
@@ -184,7 +198,7 @@ func TestHeldLocksAreCountedApart(t *testing.T) {
 	stack := processtest.Start(t, env.Spec{})
 	plan := faultPlan(mustFind(t, "setnx"))
 	plan.Keys, plan.Hold, plan.Rate = 1, 50*time.Millisecond, 200
-	run := drive(t, stack, plan, 0, func() {})
+	run := drive(t, stack, plan, before, func() {})
 	if run.Held == 0 || run.Granted == 0 || run.Held+run.Granted != run.Offered {
 		t.Errorf("granted %d, held %d of %d", run.Granted, run.Held, run.Offered)
 	}
@@ -194,7 +208,7 @@ func TestHeldLocksAreCountedApart(t *testing.T) {
 
 	plan.AcquireTimeout = 500 * time.Millisecond
 	plan.Rate, plan.Hold = 20, 10*time.Millisecond
-	if patient := drive(t, stack, plan, 0, func() {}); patient.Held > 0 {
+	if patient := drive(t, stack, plan, before, func() {}); patient.Held > 0 {
 		t.Errorf("%d of %d refused although each tried for 500 ms", patient.Held, patient.Offered)
 	}
 }

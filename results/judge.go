@@ -188,17 +188,30 @@ func (j *judgement) dueRate() float64 {
 }
 
 // expired slots are the system's where slots queued for workers. Those that
-// nothing but the driver can have delayed are its own fault.
+// nothing but the driver can have delayed are its own fault. A slot that got
+// its worker just before the timeout fails at once instead of expiring; that
+// is no different.
 func (j *judgement) expired() {
+	in := j.run.Instrument
 	if j.run.Expired > 0 {
-		queued := j.run.Instrument.Queued > 0
-		j.faultIf(!queued, "%d slots expired with workers idle", j.run.Expired)
-		j.saturatedIf(queued, "%d of %d slots expired, with all workers inside operations",
+		j.faultIf(in.Queued == 0, "%d slots expired with workers idle", j.run.Expired)
+		j.saturatedIf(in.Queued > 0, "%d of %d slots expired, with all workers inside operations",
 			j.run.Expired, j.run.Offered)
 	}
+	few := (1 - rateShare) * float64(j.run.Offered)
+	failed := j.run.failed()
+	j.saturatedIf(float64(failed) > few && float64(in.Queued) > few,
+		"%d of %d operations failed, and %d had waited for a worker", failed, j.run.Offered, in.Queued)
 	if len(j.saturated) > 0 {
 		j.workers()
 	}
+}
+
+func (r Run) failed() (n int64) {
+	for _, count := range r.Errors {
+		n += count
+	}
+	return n
 }
 
 // workers adds the bound on workers to the reasons where it set the limit:
@@ -215,8 +228,9 @@ func (j *judgement) workers() {
 // pool names a connection pool that set the limit.
 func (j *judgement) pool() {
 	wait, okWait := j.run.Spans[SpanPoolWait].At(P99)
-	response, ok := j.run.Spans[SpanAcquire].At(P99)
-	if !ok || !okWait || float64(wait) <= poolShare*float64(response) {
+	name, span, ok := j.response()
+	response, okP99 := span.At(P99)
+	if !ok || !okWait || !okP99 || float64(wait) <= poolShare*float64(response) {
 		return
 	}
 	in := j.run.Instrument
@@ -225,7 +239,7 @@ func (j *judgement) pool() {
 		size int
 	}{{"lock client", in.PoolSize}, {"ledger", in.LedgerPoolSize}} {
 		j.saturatedIf(pool.size > 0 && pool.size < in.Workers,
-			"pool: operations waited %s for a connection at P99, over a tenth of the acquire response's %s; the %s has %d connections for %d workers",
-			FormatDuration(wait), FormatDuration(response), pool.name, pool.size, in.Workers)
+			"pool: operations waited %s for a connection at P99, over a tenth of the %s response's %s; the %s has %d connections for %d workers",
+			FormatDuration(wait), name, FormatDuration(response), pool.name, pool.size, in.Workers)
 	}
 }

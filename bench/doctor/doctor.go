@@ -25,6 +25,7 @@ func Quick(ctx context.Context) (results.Doctor, error) {
 	}
 	return results.Doctor{
 		TimerLagP50NS:  lag.Quantile(0.5),
+		TimerLagP90NS:  lag.Quantile(0.9),
 		TimerLagP99NS:  lag.Quantile(0.99),
 		TimerLagP999NS: lag.Quantile(0.999),
 		TimerSamples:   lag.Count(),

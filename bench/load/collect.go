@@ -77,13 +77,11 @@ func (c *collector) drain(until time.Duration) error {
 func (c *collector) add(s sample, pauses []pause) {
 	r, in := c.recording, &c.interval
 	r.Offered++
-	if s.late == lateBySystem && overlaps(pauses, s.due, s.begun) {
-		s.late = lateByDriver
-	}
-	switch s.late {
-	case lateBySystem:
+	lag, queueing := s.delays(pauses)
+	switch {
+	case queueing > 0:
 		r.Instrument.Queued++
-	case lateByDriver:
+	case s.late != onTime:
 		r.Instrument.LateByDriver++
 	}
 	if s.expired {
@@ -93,18 +91,34 @@ func (c *collector) add(s sample, pauses []pause) {
 	}
 	r.Completed++
 	in.Completed++
-	c.spans(s)
+	if queueing > 0 {
+		c.span(results.SpanQueueing, queueing)
+	}
+	if lag > 0 || queueing == 0 {
+		c.span(results.SpanLag, lag)
+	}
+	c.spans(s, queueing)
+}
+
+// delays shares the time before the operation began out to the instrument
+// and to the system. Of the wait for a worker, what the driver stood still
+// is the instrument's.
+func (s sample) delays(pauses []pause) (lag, queueing time.Duration) {
+	delay := s.begun - s.due
+	if s.late != lateBySystem {
+		return delay, 0
+	}
+	for _, p := range pauses {
+		if overlap := min(p.to, s.begun) - max(p.from, s.due); overlap > 0 {
+			lag += overlap
+		}
+	}
+	lag = min(lag, delay)
+	return lag, delay - lag
 }
 
 // spans records the times of an operation that was run.
-func (c *collector) spans(s sample) {
-	var queueing time.Duration
-	if s.late == lateBySystem {
-		queueing = s.begun - s.due
-		c.span(results.SpanQueueing, queueing)
-	} else {
-		c.span(results.SpanLag, s.begun-s.due)
-	}
+func (c *collector) spans(s sample, queueing time.Duration) {
 	c.span(results.SpanPoolWait, s.poolWait)
 	response := queueing + s.done - s.begun
 	switch s.outcome {
@@ -135,15 +149,6 @@ func (c *collector) stages(s sample, queueing time.Duration) {
 
 func (c *collector) span(name results.SpanName, d time.Duration) {
 	c.interval.Samples[name] = append(c.interval.Samples[name], int64(d))
-}
-
-func overlaps(pauses []pause, from, to time.Duration) bool {
-	for _, p := range pauses {
-		if p.from < to && p.to > from {
-			return true
-		}
-	}
-	return false
 }
 
 // last drains what is left once all workers are done, and checks the sums.

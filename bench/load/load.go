@@ -12,7 +12,8 @@
 // the instrument's: the slot was claimed in time and its timer woke late, or
 // the driver stood still. Queueing is the system's: every worker was inside
 // an operation when the slot came due. Responses start where the operation
-// did, unless it had to queue: then at its due time.
+// did, unless it had to queue: then at its due time. Where the driver stood
+// still while slots queued, that stretch alone is lag.
 package load
 
 import (

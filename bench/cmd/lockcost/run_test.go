@@ -172,6 +172,10 @@ func build(t *testing.T) string {
 // running.
 func start(t *testing.T, program, dir, temp string, n int) (*exec.Cmd, *bytes.Buffer) {
 	t.Helper()
+	// The ledger's server runs as another user, who must be let in.
+	if err := os.Chmod(filepath.Dir(temp), 0o755); err != nil {
+		t.Fatal(err)
+	}
 	c := exec.Command(program, "run", "--out", dir, "--runs", "50", "--duration", "500ms", "--warmup", "0s", "--paths", "setnx")
 	c.Env = append(os.Environ(), "TMPDIR="+temp)
 	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -185,7 +189,7 @@ func start(t *testing.T, program, dir, temp string, n int) (*exec.Cmd, *bytes.Bu
 		if time.Now().After(until) {
 			_ = c.Process.Kill()
 			_ = c.Wait()
-			t.Fatalf("nothing was kept for a minute: %s", stderr.String())
+			t.Fatalf("%d runs were not kept within a minute: %s", n, stderr.String())
 		}
 	}
 	return c, &stderr

@@ -55,7 +55,7 @@ func TestBadInputIsRefusedBeforeAnythingStarts(t *testing.T) {
 		{"run --env external --redis h:1 --replicas 2", "replicas"},
 		{"run --redis h:1", "external"},
 		{"run --ledger u@tcp(h:1)/d", "external"},
-		{"run --ledger none", "idempotent"},
+		{"run --ledger none", "fencing"},
 		{"run --env external --redis h:1 --paths fencing", "fencing"},
 		{"run --env external --redis h:1 --ledger u:secret@tcp(h:1)/d?clientFoundRows=true", "clientFoundRows"},
 		{"run --env external --redis h:1 --ledger nonsense", "ledger"},
