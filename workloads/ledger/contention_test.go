@@ -35,11 +35,14 @@ func (f *fixture) lockRow(t *testing.T, order int64) *sql.Tx {
 	return f.rival(t, "SELECT id FROM "+f.DB.tables.orders+" WHERE id = ? FOR UPDATE", order)
 }
 
+// awaitBound only keeps a test that is wrong from hanging.
+const awaitBound = 20 * time.Second
+
 // awaitStatements returns the server's ids of the session's connections that
 // execute a statement which begins with text, once there are n of them.
 func (f *fixture) awaitStatements(t *testing.T, text string, n int) []int64 {
 	t.Helper()
-	for t.Context().Err() == nil {
+	for giveUp := time.Now().Add(awaitBound); time.Now().Before(giveUp); {
 		rows, err := f.tables.pool.QueryContext(t.Context(),
 			"SELECT id FROM information_schema.processlist WHERE db = DATABASE() AND info LIKE ?", text+"%")
 		if err != nil {
@@ -61,6 +64,7 @@ func (f *fixture) awaitStatements(t *testing.T, text string, n int) []int64 {
 		}
 		time.Sleep(time.Millisecond)
 	}
+	t.Fatalf("the server never had %d of %q under way", n, text)
 	return nil
 }
 
@@ -142,16 +146,22 @@ func TestDeadlockIsNoDuplicate(t *testing.T) {
 	}
 }
 
+// Whoever holds the marker may yet roll back.
 func TestLockWaitTimeoutIsNoDuplicate(t *testing.T) {
 	f := newFixture(t)
-	d := f.bypass(t, "innodb_lock_wait_timeout=1")
-	lock := f.lockRow(t, 1)
-	_, err := d.UniqueKey().Charge(t.Context(), mustRead(t, d.UniqueKey(), 1, 0), 0)
-	if Kind(err) != "ledger-lock-timeout" {
-		t.Errorf("%v (%s), want a lock timeout", err, Kind(err))
+	g := f.bypass(t, "innodb_lock_wait_timeout=1").UniqueKey()
+	for id, rival := range []*sql.Tx{
+		f.lockRow(t, 1),
+		f.rival(t, "INSERT INTO "+f.DB.tables.markers+" (order_id) VALUES (2)"),
+	} {
+		o := mustRead(t, g, int64(id+1), 0)
+		outcome, err := g.Charge(t.Context(), o, 0)
+		if Kind(err) != "ledger-lock-timeout" {
+			t.Errorf("order %d: %v, %v (%s), want a lock timeout", o.ID, outcome, err, Kind(err))
+		}
+		rival.Rollback()
+		mustCharge(t, g, o, 0, Charged) // no marker of ours was left
 	}
-	lock.Rollback()
-	mustCharge(t, d.UniqueKey(), mustRead(t, d.UniqueKey(), 1, 0), 0, Charged) // no marker was left
 }
 
 func TestOperationGivesUpAtItsDeadline(t *testing.T) {
@@ -189,6 +199,35 @@ func TestCommitOutlastsTheOperation(t *testing.T) {
 	}
 	if got, want := f.audit(t), (Audit{Orders: 1, Charges: 1}); got != want {
 		t.Errorf("audit %+v, want %+v", got, want)
+	}
+}
+
+// What became of a COMMIT is not looked for before it is decided.
+func TestResolveWaitsForTheDyingTransaction(t *testing.T) {
+	f := newFixture(t)
+	for order, end := range map[int64]func(*sql.Tx) error{1: (*sql.Tx).Commit, 2: (*sql.Tx).Rollback} {
+		c := f.newCharge(Order{ID: order}, 0)
+		dying := f.rival(t, c.update, c.args...)
+		if _, err := dying.ExecContext(t.Context(), "INSERT INTO "+f.DB.tables.charges+
+			" (order_id, attempt, token) VALUES (?, ?, 0)", order, c.attempt); err != nil {
+			t.Fatal(err)
+		}
+		type answer struct {
+			charged bool
+			err     error
+		}
+		done := make(chan answer, 1)
+		go func() {
+			charged, err := f.resolve(t.Context(), c)
+			done <- answer{charged, err}
+		}()
+		f.awaitStatements(t, "SELECT id FROM "+f.DB.tables.orders, 1)
+		if err := end(dying); err != nil {
+			t.Fatal(err)
+		}
+		if got, want := <-done, (answer{charged: order == 1}); got != want {
+			t.Errorf("order %d: %+v, want %+v", order, got, want)
+		}
 	}
 }
 

@@ -128,7 +128,7 @@ func obstacle(cfg *mysql.Config, err error) string {
 	case erAccessDenied:
 		return fmt.Sprintf("access denied to user %q: wrong password, or no such user from this host", cfg.User)
 	case erNoDatabaseRight:
-		return fmt.Sprintf("user %q has no right on database %q (GRANT ALL is enough; CREATE, DROP, SELECT, INSERT and UPDATE are needed)", cfg.User, cfg.DBName)
+		return fmt.Sprintf("user %q has no right on database %q, or there is none of that name: create it, and grant CREATE, DROP, SELECT, INSERT and UPDATE on it", cfg.User, cfg.DBName)
 	case erNoTableRight:
 		return fmt.Sprintf("user %q lacks the right %s on database %q", cfg.User, missingRight(err), cfg.DBName)
 	case erUnknownDatabase:

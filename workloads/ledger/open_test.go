@@ -81,6 +81,16 @@ func TestObstacles(t *testing.T) {
 	}
 }
 
+// Nobody may make tables in information_schema, and everybody may enter it.
+func TestNoRightOnTheDatabase(t *testing.T) {
+	dsn := change(t, startLedger(t), func(c *mysql.Config) { c.DBName = "information_schema" })
+	_, err := CreateTables(t.Context(), dsn, "right_")
+	checkMessage(t, err, `no right on database "information_schema"`)
+	if Kind(err) != "ledger-denied" {
+		t.Errorf("kind %q, want ledger-denied", Kind(err))
+	}
+}
+
 func TestOpenWithoutTables(t *testing.T) {
 	f := newFixture(t)
 	_, err := Open(t.Context(), f.dsn, "absent_", 1)
