@@ -24,14 +24,22 @@ type cut struct {
 //
 // A reply is what one read from the server returns: with one short command
 // at a time that is one reply. Replies that the server writes together, such
-// as those of a pipeline, are one; those of a pipeline whose last command
-// blocks the server's side of the connection come in two.
+// as those of a pipeline, are one, and on a busy machine so are those that it
+// writes shortly after each other. Where fewer replies came than n, the cut
+// still waits: Mend forgets it.
 func (l *Link) CutReply(n int) <-chan struct{} { return l.arm(reply, n) }
 
 // CutRequest loses the n-th request from now, like CutReply, before it
 // reaches the server: the command was never executed, and its sender cannot
 // tell the difference.
 func (l *Link) CutRequest(n int) <-chan struct{} { return l.arm(request, n) }
+
+// Mend forgets the cuts that have not happened. Their channels stay open.
+func (l *Link) Mend() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.cuts = nil
+}
 
 func (l *Link) arm(d direction, n int) <-chan struct{} {
 	c := &cut{direction: d, remaining: max(n, 1), happened: make(chan struct{})}

@@ -114,8 +114,8 @@ func (l *Link) forward(p *pair, d direction, from, to net.Conn) {
 		n, err := from.Read(buffer)
 		if n > 0 {
 			if happened := l.count(d); happened != nil {
+				close(happened) // first, so that whoever sees the cut sees this
 				p.close()
-				close(happened)
 				return
 			}
 			if _, err := to.Write(buffer[:n]); err != nil {

@@ -162,6 +162,20 @@ func TestTwoCutsAtTheSameReplyHappenOneAfterTheOther(t *testing.T) {
 	dial(t, l.Addr()).mustAsk(t, "y")
 }
 
+func TestMendForgetsCuts(t *testing.T) {
+	server := startLineServer(t)
+	l := startLink(t, server.listener.Addr().String())
+	happened := l.CutReply(1)
+	l.CutRequest(1)
+	l.Mend()
+	dial(t, l.Addr()).mustAsk(t, "one")
+	select {
+	case <-happened:
+		t.Error("happened all the same")
+	default:
+	}
+}
+
 func TestCutAll(t *testing.T) {
 	server := startLineServer(t)
 	l := startLink(t, server.listener.Addr().String())

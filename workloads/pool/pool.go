@@ -8,9 +8,14 @@ package pool
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 )
+
+// ErrTimeout: the context ended before a connection was free. Nothing was
+// sent.
+var ErrTimeout = errors.New("no connection became free in time")
 
 // Trace collects the time one operation spent waiting for connections. Like
 // a net/http/httptrace.ClientTrace it travels in a context; a worker makes
@@ -41,7 +46,7 @@ func NewGate(size int) *Gate {
 func (g *Gate) Size() int { return cap(g.slots) }
 
 // Enter waits for a place, and adds the wait to the trace in ctx. It fails
-// only when ctx ends first.
+// only when ctx ends first, with an ErrTimeout that wraps ctx's cause.
 func (g *Gate) Enter(ctx context.Context) error {
 	if g == nil {
 		return nil
@@ -61,7 +66,7 @@ func (g *Gate) Enter(ctx context.Context) error {
 	case g.slots <- struct{}{}:
 		return nil
 	case <-ctx.Done():
-		return fmt.Errorf("waiting for one of %d connections: %w", g.Size(), context.Cause(ctx))
+		return fmt.Errorf("%w (all %d in use): %w", ErrTimeout, g.Size(), context.Cause(ctx))
 	}
 }
 

@@ -1,0 +1,174 @@
+package lock
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// Needs is what a path needs of the server it locks on.
+type Needs struct {
+	Path     string // its name, for messages: setnx-wait
+	Replicas int    // how many WAIT is to wait for; 0 for a path without WAIT
+	Tokens   bool   // it mints tokens in Redis
+	Prefix   string // of its keys
+}
+
+// Check says, before anything is measured, whether the server can do what is
+// needed. Its error is one line that names the server, what is missing and
+// what to try. It leaves no key behind, but may leave error replies in the
+// server's statistics where a right is missing.
+func Check(ctx context.Context, client *Client, needs Needs) error {
+	fields, err := client.info(ctx)
+	if err != nil {
+		return client.explain(err, "INFO")
+	}
+	if fields["cluster_enabled"] == "1" {
+		return fmt.Errorf("%s is a node of a Redis Cluster, where a key's lock and its token may be on different nodes; give a server with cluster-enabled no", client.name)
+	}
+	if fields["role"] != "master" {
+		return fmt.Errorf("%s is a replica of %s:%s, and locks are taken on the primary; give that address, or the Sentinels'",
+			client.name, fields["master_host"], fields["master_port"])
+	}
+	if err := client.checkWait(ctx, needs, fields); err != nil {
+		return err
+	}
+	return client.checkRights(ctx, needs)
+}
+
+// checkWait looks for WAIT and for the replicas to wait for.
+func (c *Client) checkWait(ctx context.Context, needs Needs, fields info) error {
+	if needs.Replicas == 0 {
+		return nil
+	}
+	known, err := c.knows(ctx, "wait")
+	if err != nil {
+		return c.explain(err, "COMMAND INFO")
+	}
+	if !known {
+		return fmt.Errorf("%s needs WAIT, which %s (version %s) does not have; use --paths without %s",
+			needs.Path, c.name, fields["redis_version"], needs.Path)
+	}
+	if online := fields.onlineReplicas(); online < needs.Replicas {
+		return fmt.Errorf("%s needs %s online, %s has %d; start %s or use --paths without %s",
+			needs.Path, replicas(needs.Replicas), c.name, online, missing(needs.Replicas-online), needs.Path)
+	}
+	return nil
+}
+
+func replicas(n int) string {
+	if n == 1 {
+		return "1 replica"
+	}
+	return fmt.Sprintf("%d replicas", n)
+}
+
+func missing(n int) string {
+	if n == 1 {
+		return "one"
+	}
+	return fmt.Sprintf("%d more", n)
+}
+
+// knows tells whether the server has a command: COMMAND INFO replies with nil
+// for one that it does not have.
+func (c *Client) knows(ctx context.Context, name string) (bool, error) {
+	if err := c.enter(ctx); err != nil {
+		return false, err
+	}
+	defer c.leave()
+	reply, err := c.redis.Do(ctx, "command", "info", name).Slice()
+	if err != nil {
+		return false, err
+	}
+	return len(reply) == 1 && reply[0] != nil, nil
+}
+
+// checkRights sends each command that the path's lockers send, on keys of
+// its own, and names all that are refused.
+func (c *Client) checkRights(ctx context.Context, needs Needs) error {
+	if err := c.enter(ctx); err != nil {
+		return err
+	}
+	defer c.leave()
+	cmds := probes(ctx, needs)
+	pipe := c.redis.Pipeline()
+	if err := pipe.BatchProcess(ctx, cmds...); err != nil {
+		return err
+	}
+	_, _ = pipe.Exec(ctx) // each command has its own error
+	var denied []string
+	var failed error
+	for _, cmd := range cmds {
+		switch err := cmd.Err(); {
+		case err == nil || err == redis.Nil:
+		case !redis.IsPermissionError(err):
+			failed = cmp.Or(failed, fmt.Errorf("%s does not serve %s: %w", c.name, right(cmd), err))
+		case strings.Contains(err.Error(), "key"):
+			return fmt.Errorf("user %s may not use keys %s* on %s; try ACL SETUSER %s ~%s*", c.user, needs.Prefix, c.name, c.user, needs.Prefix)
+		default:
+			denied = append(denied, right(cmd))
+		}
+	}
+	if denied != nil { // which a script may have failed for, too
+		return c.lacks(denied...)
+	}
+	return failed
+}
+
+// probes are the commands that lockers of needs send, and that they send
+// from within scripts. What they write ends by itself in 1 s, and is deleted.
+func probes(ctx context.Context, needs Needs) []redis.Cmder {
+	key, counter := needs.Prefix+"check", needs.Prefix+"check-counter"
+	cmds := []redis.Cmder{
+		redis.NewCmd(ctx, "ping"),
+		redis.NewCmd(ctx, "set", key, "check", "nx", "px", 1000),
+		redis.NewCmd(ctx, "setnx", key, "check"),
+		redis.NewCmd(ctx, "get", key),
+		redis.NewCmd(ctx, "pexpire", key, 1000),
+		redis.NewCmd(ctx, "script", "load", confirm.source),
+		redis.NewCmd(ctx, "eval", confirm.source, 1, key, "check", 1000),
+		redis.NewCmd(ctx, "evalsha", confirm.sha, 1, key, "check", 1000),
+		redis.NewCmd(ctx, "scan", 0, "count", 1),
+	}
+	if needs.Replicas > 0 {
+		// 0 replicas have acknowledged already: it does not wait.
+		cmds = append(cmds, redis.NewCmd(ctx, "wait", 0, 1))
+	}
+	if needs.Tokens {
+		cmds = append(cmds, redis.NewCmd(ctx, "incr", counter))
+	}
+	return append(cmds,
+		redis.NewCmd(ctx, "del", key),
+		redis.NewCmd(ctx, "unlink", key, counter))
+}
+
+// explain makes a refused right plain in an error of the command it names.
+func (c *Client) explain(err error, command string) error {
+	if redis.IsPermissionError(err) {
+		return c.lacks(command)
+	}
+	return err
+}
+
+// lacks is the error of a user without the right to some commands.
+func (c *Client) lacks(commands ...string) error {
+	grants := make([]string, len(commands))
+	for i, command := range commands {
+		grants[i] = "+" + strings.ReplaceAll(strings.ToLower(command), " ", "|")
+	}
+	return fmt.Errorf("user %s lacks the right to %s on %s; try ACL SETUSER %s %s",
+		c.user, strings.Join(commands, ", "), c.name, c.user, strings.Join(grants, " "))
+}
+
+// right is a command's name as ACL rules have it, with its subcommand.
+func right(cmd redis.Cmder) string {
+	name := strings.ToUpper(cmd.Name())
+	if name == "SCRIPT" {
+		name += " LOAD"
+	}
+	return name
+}

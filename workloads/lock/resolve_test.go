@@ -1,0 +1,226 @@
+package lock_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"lockcost/env"
+	"lockcost/workloads/lock"
+)
+
+// The first reply to a lock's write is lost: the lock is ours, and another
+// must not be told so while we are told that another has it.
+func TestLostReplyIsRecognizedAsOurs(t *testing.T) {
+	s := startWithReplica(t)
+	client := s.open(t, lock.Config{})
+	forEach(t, client, func(t *testing.T, locker lock.Locker, key string) {
+		lease, err := s.lockLosing(t, locker, key, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := locker.TryLock(t.Context(), key, time.Second); err != lock.ErrHeld {
+			t.Errorf("second lock: %v, want ErrHeld", err)
+		}
+		if ttl := must(s.raw.PTTL(t.Context(), key).Result())(t); ttl <= 0 {
+			t.Errorf("TTL of %v", ttl)
+		}
+		if err := lease.Unlock(t.Context()); err != nil {
+			t.Errorf("unlock: %v", err)
+		}
+	})
+}
+
+// The answer to that question is lost as well, and asked for again.
+func TestLostReplyOfTheResolution(t *testing.T) {
+	s := startWithReplica(t)
+	client := s.open(t, lock.Config{PoolSize: 1})
+	forEach(t, client, func(t *testing.T, locker lock.Locker, key string) {
+		// The new connection's greeting is the second reply.
+		lease, err := s.lockLosing(t, locker, key, 1, 3)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := lease.Unlock(t.Context()); err != nil {
+			t.Errorf("unlock: %v", err)
+		}
+	})
+}
+
+// The request was lost, so the lock was never written.
+func TestLostRequestIsNoGrant(t *testing.T) {
+	s := startWithReplica(t)
+	client := s.open(t, lock.Config{})
+	forEach(t, client, func(t *testing.T, locker lock.Locker, key string) {
+		happened := s.link.CutRequest(1)
+		_, err := locker.TryLock(t.Context(), key, 30*time.Second)
+		<-happened
+		if kind := lock.Kind(err); kind != "redis-connection" {
+			t.Errorf("got %v (%s), want redis-connection", err, kind)
+		}
+		if s.exists(t, key) {
+			t.Error("key is there")
+		}
+	})
+}
+
+// The reply that the lock is another's is lost.
+func TestLostRefusalIsHeld(t *testing.T) {
+	s := startWithReplica(t)
+	client := s.open(t, lock.Config{})
+	forEach(t, client, func(t *testing.T, locker lock.Locker, key string) {
+		lease := must(locker.TryLock(t.Context(), key, 30*time.Second))(t)
+		_, err := s.lockLosing(t, locker, key, 1)
+		if err != lock.ErrHeld {
+			t.Errorf("got %v, want ErrHeld", err)
+		}
+		if err := lease.Unlock(t.Context()); err != nil {
+			t.Errorf("the holder lost it: %v", err)
+		}
+	})
+}
+
+func TestUnlockWithLostReply(t *testing.T) {
+	s := startWithReplica(t)
+	client := s.open(t, lock.Config{})
+	forEach(t, client, func(t *testing.T, locker lock.Locker, key string) {
+		lease := must(locker.TryLock(t.Context(), key, 30*time.Second))(t)
+		happened := s.link.CutReply(1)
+		err := lease.Unlock(t.Context())
+		<-happened
+		if err != nil {
+			t.Errorf("unlock: %v", err)
+		}
+		if s.exists(t, key) {
+			t.Error("key is there")
+		}
+	})
+}
+
+func TestUnlockWithLostRequest(t *testing.T) {
+	s := startWithReplica(t)
+	client := s.open(t, lock.Config{})
+	forEach(t, client, func(t *testing.T, locker lock.Locker, key string) {
+		lease := must(locker.TryLock(t.Context(), key, 30*time.Second))(t)
+		happened := s.link.CutRequest(1)
+		err := lease.Unlock(t.Context())
+		<-happened
+		if err != nil {
+			t.Errorf("unlock: %v", err)
+		}
+		if s.exists(t, key) {
+			t.Error("key is there")
+		}
+	})
+}
+
+func TestUnlockAfterTheOperationsEnd(t *testing.T) {
+	s := start(t, env.Spec{})
+	locker := must(lock.NewSetNX(s.open(t, lock.Config{}), ""))(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	key := prefix + t.Name()
+	lease := must(locker.TryLock(ctx, key, 30*time.Second))(t)
+	cancel()
+	if err := lease.Unlock(ctx); err != nil {
+		t.Errorf("unlock: %v", err)
+	}
+	if s.exists(t, key) {
+		t.Error("key is there")
+	}
+	if err := lease.Unlock(ctx); !errors.Is(err, lock.ErrLost) {
+		t.Errorf("second unlock: %v, want ErrLost", err)
+	}
+}
+
+// The primary does not answer until the operation's deadline is over: it has
+// the lock then, and the caller was told that it has not.
+func TestDeadlineLeavesNoLock(t *testing.T) {
+	s := startWithReplica(t)
+	client := s.open(t, lock.Config{ResolveTimeout: patience})
+	forEach(t, client, func(t *testing.T, locker lock.Locker, key string) {
+		if err := client.Fill(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		err := s.lockWhilePaused(t, locker, key)
+		for err == nil { // its reply came in time after all
+			err = s.lockWhilePaused(t, locker, key)
+		}
+		if kind := lock.Kind(err); kind != "redis-timeout" {
+			t.Errorf("got %v (%s), want redis-timeout", err, kind)
+		}
+		if s.exists(t, key) {
+			t.Error("key is there")
+		}
+	})
+}
+
+// lockWhilePaused tries a lock of a primary that is paused until the
+// operation's deadline is over, and releases what was granted.
+func (s *server) lockWhilePaused(t *testing.T, locker lock.Locker, key string) error {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if err := s.Faults.Pause("primary"); err != nil {
+		t.Fatal(err)
+	}
+	resumed := make(chan error)
+	go func() {
+		<-ctx.Done()
+		time.Sleep(5 * time.Millisecond) // most likely the connection's deadline is over, too
+		resumed <- s.Faults.Resume("primary")
+	}()
+	lease, err := locker.TryLock(ctx, key, 30*time.Second)
+	if err := <-resumed; err != nil {
+		t.Fatal(err)
+	}
+	if err == nil {
+		if err := lease.Unlock(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return err
+}
+
+// Nothing answers any more: the failure says that the outcome is unknown.
+func TestUnreachableAfterTheLostReply(t *testing.T) {
+	s := start(t, env.Spec{})
+	client := s.open(t, lock.Config{ResolveTimeout: 50 * time.Millisecond})
+	locker := must(lock.NewSetNX(client, ""))(t)
+	happened := s.link.CutReply(1)
+	ended := make(chan error)
+	go func() {
+		<-happened
+		ended <- s.link.Close()
+	}()
+	_, err := locker.TryLock(t.Context(), prefix+t.Name(), 30*time.Second)
+	if err := <-ended; err != nil {
+		t.Fatal(err)
+	}
+	// The link may answer once more before it is closed; then it is a grant.
+	if err == nil {
+		t.Skip("resolved before the link was closed")
+	}
+	if kind := lock.Kind(err); kind != "redis-connection" {
+		t.Errorf("got %v (%s), want redis-connection", err, kind)
+	}
+	_, err = locker.TryLock(t.Context(), prefix+t.Name(), time.Second)
+	if kind := lock.Kind(err); kind != "redis-connection" {
+		t.Errorf("server is gone: got %v (%s), want redis-connection", err, kind)
+	}
+}
+
+func TestContextIsOverBeforeAnythingIsSent(t *testing.T) {
+	s := startWithReplica(t)
+	client := s.open(t, lock.Config{})
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	forEach(t, client, func(t *testing.T, locker lock.Locker, key string) {
+		if _, err := locker.TryLock(ctx, key, time.Second); !errors.Is(err, context.Canceled) {
+			t.Errorf("got %v, want %v", err, context.Canceled)
+		}
+		if s.exists(t, key) {
+			t.Error("key is there")
+		}
+	})
+}
