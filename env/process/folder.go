@@ -108,6 +108,23 @@ func (f *folder) sub(name string, as *syscall.Credential) (string, error) {
 	return path, nil
 }
 
+// passable checks that every user can pass through path and the folders
+// above it.
+func passable(path string) error {
+	for dir := path; ; dir = filepath.Dir(dir) {
+		i, err := os.Stat(dir)
+		if err != nil {
+			return err
+		}
+		if i.Mode()&0o001 == 0 {
+			return fmt.Errorf("%s is closed to other users: set TMPDIR to a folder that is not in it", dir)
+		}
+		if dir == filepath.Dir(dir) {
+			return nil
+		}
+	}
+}
+
 // remove removes the folder and only then gives up the lock.
 func (f *folder) remove() error {
 	return errors.Join(os.RemoveAll(f.path), f.lock.Close())

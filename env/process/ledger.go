@@ -63,6 +63,11 @@ func (b *builder) newLedger() (*server, error) {
 	if err != nil {
 		return nil, err
 	}
+	if as != nil {
+		if err := passable(b.folder.path); err != nil {
+			return nil, fmt.Errorf("mariadbd runs as nobody: %w", err)
+		}
+	}
 	v, err := b.newServer("ledger", env.KindLedger, as)
 	if err != nil {
 		return nil, err

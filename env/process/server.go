@@ -77,12 +77,17 @@ func (v *server) start(p *parent) error {
 		return fmt.Errorf("%s: %w", v.name, err)
 	}
 	v.cmd, v.ended = cmd, make(chan struct{})
-	go v.wait(cmd, v.ended)
-	return nil
+	var w *warden
+	if !diesWithParent {
+		w, err = guard(cmd.Process.Pid)
+	}
+	go v.wait(w, cmd, v.ended)
+	return err
 }
 
-func (v *server) wait(cmd *exec.Cmd, ended chan struct{}) {
+func (v *server) wait(w *warden, cmd *exec.Cmd, ended chan struct{}) {
 	err := cmd.Wait()
+	w.dismiss()
 	v.mu.Lock()
 	v.endErr = err
 	v.mu.Unlock()
