@@ -1,0 +1,259 @@
+package plots
+
+import (
+	"fmt"
+	"image/color"
+	"math"
+	"slices"
+	"strings"
+
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+
+	"lockcost/results"
+)
+
+// costPercentiles are the percentiles whose cost is drawn, and how: the
+// shape tells them apart without colour.
+var costPercentiles = []struct {
+	percentile results.Percentile
+	shape      draw.GlyphDrawer
+	hollow     draw.GlyphDrawer // for runs that are not valid
+	color      color.Color
+}{
+	{results.P50, draw.CircleGlyph{}, draw.RingGlyph{}, blue},
+	{results.P99, draw.PyramidGlyph{}, draw.TriangleGlyph{}, vermillion},
+	{results.P999, draw.BoxGlyph{}, draw.SquareGlyph{}, black},
+}
+
+// costDot is one percentile of one path's cost, in the unit of its panel: a
+// multiple of setnx, or nanoseconds of difference. Low and high are NaN where
+// there is no interval.
+type costDot struct {
+	row, slot        int // which path, which of costPercentiles
+	value, low, high float64
+	text             string
+	doubtful         bool // of runs that are not valid
+}
+
+// costPanel is one of the figure's panels.
+type costPanel struct {
+	title string
+	span  results.SpanName
+	ratio bool // else difference
+	// doubtful says that setnx is invalid, and so every dot.
+	doubtful bool
+	dots     []costDot
+	blank    map[int]string // rows without a dot, and why
+}
+
+// costPage draws what each path costs beside plain setnx.
+func costPage(s *study) (page, error) {
+	grid := newCostGrid(s)
+	title := "What each path costs beside plain setnx, at P50, P99 and P99.9"
+	if len(grid.rows) < 2 {
+		title = "Cost beside plain setnx: nothing to compare"
+	}
+	return page{
+		title:    title,
+		alarm:    s.alarm(),
+		subtitle: s.caption(costMethod(grid.rows)),
+		notes:    s.footnotes(costNotes(grid.rows)...),
+		height:   grid.height(),
+		body:     grid.draw,
+	}, nil
+}
+
+// costRows lists the paths that get a row: setnx first.
+func (s *study) costRows() []series {
+	var rows []series
+	for _, want := range []bool{true, false} {
+		for _, one := range s.paths() {
+			if one.baseline == want {
+				rows = append(rows, one)
+			}
+		}
+	}
+	return rows
+}
+
+// costPanels fills the panels: acquire, and the whole job where there is one.
+func (s *study) costPanels(rows []series) []costPanel {
+	spans := []struct {
+		span results.SpanName
+		name string
+	}{{results.SpanAcquire, "Acquire"}}
+	if s.whole() {
+		spans = append(spans, struct {
+			span results.SpanName
+			name string
+		}{results.SpanTotal, "Whole job"})
+	}
+	var panels []costPanel
+	for _, ratio := range []bool{true, false} {
+		for _, span := range spans {
+			title := span.name + ": difference from setnx"
+			if ratio {
+				title = span.name + ": multiple of setnx"
+			}
+			panels = append(panels, fillCostPanel(costPanel{
+				title: title, span: span.span, ratio: ratio, doubtful: s.baselineInvalid(),
+			}, rows))
+		}
+	}
+	return panels
+}
+
+// fillCostPanel adds the dots of every row.
+func fillCostPanel(p costPanel, rows []series) costPanel {
+	p.blank = map[int]string{}
+	for row, one := range rows {
+		before := len(p.dots)
+		for slot := range costPercentiles {
+			if dot, ok := p.dot(one, row, slot); ok {
+				p.dots = append(p.dots, dot)
+			}
+		}
+		if len(p.dots) == before {
+			p.blank[row] = "no block with enough samples of both"
+			if !hasBaseline(rows) {
+				p.blank[row] = "no setnx to compare with"
+			}
+		}
+	}
+	return p
+}
+
+// dot returns one path's cost at one percentile. The baseline stands at 1×,
+// or no difference, and its text is its own level.
+func (p costPanel) dot(one series, row, slot int) (costDot, bool) {
+	percentile := costPercentiles[slot].percentile
+	dot := costDot{row: row, slot: slot, low: math.NaN(), high: math.NaN(), doubtful: one.mark != "" || p.doubtful}
+	if one.baseline {
+		level, ok := one.path.Summary[p.span][percentile]
+		dot.text = results.FormatDuration(level.MedianNS)
+		if p.ratio {
+			dot.value = 1
+		}
+		return dot, ok && level.N > 0
+	}
+	cost, ok := one.path.Cost[p.span][percentile]
+	if !ok || cost.N == 0 {
+		return dot, false
+	}
+	if p.ratio {
+		dot.value, dot.text = cost.Ratio, ratioText(cost.Ratio)
+		if cost.RatioLow != nil && cost.RatioHigh != nil {
+			dot.low, dot.high = *cost.RatioLow, *cost.RatioHigh
+		}
+		return dot, cost.Ratio > 0
+	}
+	dot.value, dot.text = float64(cost.DeltaNS), signedDuration(cost.DeltaNS)
+	if cost.DeltaLowNS != nil && cost.DeltaHighNS != nil {
+		dot.low, dot.high = float64(*cost.DeltaLowNS), float64(*cost.DeltaHighNS)
+	}
+	return dot, true
+}
+
+// ratioText prints a multiple to three digits.
+func ratioText(r float64) string {
+	switch {
+	case r >= 99.95:
+		return grouped(int64(math.Round(r))) + "×"
+	case r >= 9.995:
+		return fmt.Sprintf("%.1f×", r)
+	default:
+		return fmt.Sprintf("%.2f×", r)
+	}
+}
+
+// signedDuration prints a difference in its unit.
+func signedDuration(ns int64) string {
+	if ns < 0 {
+		return minus + results.FormatDuration(-ns)
+	}
+	return "+" + results.FormatDuration(ns)
+}
+
+// costMethod says what dots and lines are.
+func costMethod(rows []series) string {
+	confidence, n := 0.0, 0
+	for _, one := range rows {
+		for _, byPercentile := range one.path.Cost {
+			for _, c := range byPercentile {
+				n = max(n, c.N)
+				confidence = max(confidence, c.Confidence)
+			}
+		}
+	}
+	switch {
+	case n == 0:
+		return ""
+	case confidence == 0:
+		return fmt.Sprintf("Dots: median over blocks of setnx and path run side by side. "+
+			"n too small for intervals (%s; 6 are needed).", counted(n, "block"))
+	default:
+		return fmt.Sprintf("Dots: median over %s of setnx and path run side by side. "+
+			"Lines: its %.1f %% interval, from the spread of the blocks.", counted(n, "block"), confidence*100)
+	}
+}
+
+// costNotes explains the control, and says what has nothing to stand beside.
+func costNotes(rows []series) []string {
+	var notes []string
+	if !hasBaseline(rows) {
+		notes = append(notes, "setnx has no run to compare with, so no cost can be given.")
+	} else if len(rows) == 1 {
+		notes = append(notes, "Only setnx was run: there is nothing to compare it with.")
+	}
+	for _, one := range rows {
+		if one.baseline && one.mark == markInvalid {
+			notes = append(notes, "setnx itself is INVALID, and so is every cost against it.")
+		}
+		if isControl(one) && hasBaseline(rows) {
+			notes = append(notes, "A/A control: idempotent takes the same lock as setnx, so its acquire should stand at 1×. "+
+				"A cost of acquire that is no further from 1× is noise.")
+		}
+	}
+	return append(notes, missingPercentiles(rows)...)
+}
+
+// missingPercentiles says which percentiles of which paths are not drawn
+// because no run has the samples.
+func missingPercentiles(rows []series) []string {
+	var notes []string
+	for _, p := range costPercentiles {
+		var lacking []string
+		for _, one := range rows {
+			if _, ok := one.path.Summary[results.SpanAcquire][p.percentile]; !ok {
+				lacking = append(lacking, one.title())
+			}
+		}
+		if len(lacking) > 0 {
+			notes = append(notes, fmt.Sprintf("%s is not drawn where no run has the %s samples it takes: %s.",
+				p.percentile.Title(), grouped(results.SamplesFor(p.percentile)), strings.Join(lacking, "; ")))
+		}
+	}
+	return notes
+}
+
+// hasBaseline says whether setnx is among the rows.
+func hasBaseline(rows []series) bool {
+	return slices.ContainsFunc(rows, func(one series) bool { return one.baseline })
+}
+
+// isControl says whether a series takes the baseline's own lock, so that its
+// acquire shows the error of the comparison.
+func isControl(one series) bool { return one.path.Path == "idempotent" && len(one.path.Options) == 0 }
+
+// Measures of the grid of panels, in points.
+const (
+	costNames   vg.Length = 108 // column of path names
+	costNumbers vg.Length = 48  // column of numbers beside each panel
+	costGap     vg.Length = 12
+	costSlot    vg.Length = 11 // height of one percentile
+	costRowPad  vg.Length = 7
+	costHead    vg.Length = 20 // panel title
+	costFoot    vg.Length = 34 // axis
+	costLegend  vg.Length = 18
+)

@@ -1,0 +1,266 @@
+package plots
+
+import (
+	"image/color"
+	"math"
+	"slices"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// costGrid is the body of the cost figure: path names on the left, then the
+// panels, ratios above differences.
+type costGrid struct {
+	study     *study
+	rows      []series
+	panels    []costPanel
+	rowHeight vg.Length // of every row
+}
+
+// newCostGrid makes the rows high enough for their dots, and for the longest
+// name.
+func newCostGrid(s *study) costGrid {
+	rows := s.costRows()
+	g := costGrid{study: s, rows: rows, panels: s.costPanels(rows)}
+	g.rowHeight = vg.Length(len(costPercentiles))*costSlot + costRowPad
+	for _, one := range rows {
+		g.rowHeight = max(g.rowHeight, heightOf(rowName(one, g.remark(one), costNames-8))+4)
+	}
+	return g
+}
+
+func (g costGrid) columns() int { return max(1, len(g.panels)/2) }
+
+// panelHeight is the height of a panel's data.
+func (g costGrid) panelHeight() vg.Length {
+	return vg.Length(max(1, len(g.rows))) * g.rowHeight
+}
+
+func (g costGrid) height() vg.Length {
+	return costLegend + 2*(costHead+g.panelHeight()+costFoot)
+}
+
+// draw draws the grid.
+func (g costGrid) draw(c draw.Canvas) {
+	if len(g.rows) == 0 {
+		putNothing(c)
+		return
+	}
+	drawCostLegend(c)
+	width := (c.Size().X - costNames) / vg.Length(g.columns())
+	for i, p := range g.panels {
+		column, tier := i%g.columns(), i/g.columns()
+		top := costLegend + vg.Length(tier)*(costHead+g.panelHeight()+costFoot) + costHead
+		left := costNames + vg.Length(column)*width
+		area := vg.Rectangle{
+			Min: vg.Point{X: c.Min.X + left, Y: c.Max.Y - top - g.panelHeight()},
+			Max: vg.Point{X: c.Min.X + left + width - costNumbers - costGap, Y: c.Max.Y - top},
+		}
+		if column == 0 {
+			g.drawBands(c, area)
+			g.drawNames(c, area)
+		}
+		g.drawPanel(c, area, p)
+	}
+}
+
+// drawCostLegend shows which shape is which percentile.
+func drawCostLegend(c draw.Canvas) {
+	x, y := c.Min.X+costNames, c.Max.Y-costLegend/2
+	style := textStyle(labelSize, ink)
+	for _, p := range costPercentiles {
+		c.StrokeLine2(line(1.2, p.color), x-8, y, x+8, y)
+		c.DrawGlyph(draw.GlyphStyle{Color: p.color, Radius: 3.2, Shape: p.shape}, vg.Point{X: x, Y: y})
+		putMiddle(c, style, x+12, y, p.percentile.Title())
+		x += 62
+	}
+}
+
+// drawBands tints every second row, from the names to the last number.
+func (g costGrid) drawBands(c draw.Canvas, area vg.Rectangle) {
+	c.SetColor(bandGrey)
+	for row := 0; row < len(g.rows); row += 2 {
+		top := area.Max.Y - vg.Length(row)*g.rowHeight
+		band := vg.Rectangle{
+			Min: vg.Point{X: c.Min.X, Y: top - g.rowHeight},
+			Max: vg.Point{X: c.Max.X, Y: top},
+		}
+		c.Fill(band.Path())
+	}
+}
+
+// drawNames labels the rows directly.
+func (g costGrid) drawNames(c draw.Canvas, area vg.Rectangle) {
+	for row, one := range g.rows {
+		middle := area.Max.Y - (vg.Length(row)+0.5)*g.rowHeight
+		name := rowName(one, g.remark(one), costNames-8)
+		write(c, name, c.Min.X+3, middle+heightOf(name)/2)
+	}
+}
+
+// remark is what the reader must know of a row.
+func (g costGrid) remark(one series) string {
+	switch {
+	case one.baseline:
+		return "reference: its level at right"
+	case g.study.baselineInvalid():
+		return "against " + markInvalid + " setnx"
+	case isControl(one):
+		return "acquire: A/A control"
+	default:
+		return ""
+	}
+}
+
+// drawPanel draws one panel's axes, dots and numbers.
+func (g costGrid) drawPanel(c draw.Canvas, area vg.Rectangle, p costPanel) {
+	chart := g.chart(p, area.Size().X)
+	data := place(chart, c, area)
+	put(c, bold(textStyle(panelSize, ink)), area.Min.X, area.Max.Y+6, p.title)
+	_, y := chart.Transforms(&data)
+	numbers := textStyle(smallSize, ink)
+	for _, dot := range p.dots {
+		putMiddle(c, aligned(numbers, draw.XRight), area.Max.X+costNumbers, y(g.position(dot)), dot.text)
+	}
+	for row, why := range p.blank {
+		at := y(float64(len(g.rows)-row) - 0.5)
+		lines := wrapped(textStyle(smallSize, softInk), why, area.Size().X-6).lines
+		for i, l := range lines {
+			shift := (vg.Length(len(lines)-1)/2 - vg.Length(i)) * leading(smallSize)
+			putMiddle(c, textStyle(smallSize, softInk), area.Min.X+4, at+shift, l)
+		}
+	}
+}
+
+// position is where a dot lies on the panel's vertical axis, on which a row
+// is 1 high and the first row on top.
+func (g costGrid) position(dot costDot) float64 {
+	slot := float64(costSlot / g.rowHeight)
+	middle := float64(len(g.rows)-dot.row) - 0.5
+	return middle + (float64(len(costPercentiles)-1)/2-float64(dot.slot))*slot
+}
+
+// chart makes the gonum plot of a panel whose data are width points wide.
+func (g costGrid) chart(p costPanel, width vg.Length) *plot.Plot {
+	chart := newPlot()
+	chart.Add(&plotter.Grid{Vertical: line(0.5, gridGrey)}, costMarks{grid: g, panel: p})
+	chart.Y.Min, chart.Y.Max = 0, float64(max(1, len(g.rows)))
+	chart.Y.LineStyle.Width = 0
+	chart.Y.Tick.Marker = plot.ConstantTicks(nil)
+	if p.ratio {
+		setRatioAxis(&chart.X, p.dots)
+	} else {
+		setDifferenceAxis(&chart.X, p.dots)
+	}
+	style := chart.X.Tick.Label
+	chart.X.Tick.Marker = roomy{
+		Ticker: chart.X.Tick.Marker,
+		scale:  chart.X.Scale,
+		length: width.Points(),
+		width:  func(label string) float64 { return style.Width(label).Points() },
+	}
+	return chart
+}
+
+// costExtent is the range of the dots and their intervals.
+func costExtent(dots []costDot, reference float64) extent {
+	e := newExtent()
+	e.add(reference)
+	for _, dot := range dots {
+		e.add(dot.value)
+		if !math.IsNaN(dot.low) {
+			e.add(dot.low, dot.high)
+		}
+	}
+	return e
+}
+
+// setRatioAxis makes an axis of multiples.
+func setRatioAxis(axis *plot.Axis, dots []costDot) {
+	e := costExtent(dots, 1).logPadded(1.05)
+	axis.Min, axis.Max = e.lo, e.hi
+	axis.Scale = logScale{}
+	axis.Tick.Marker = logTicks{most: 7, label: ratioTick}
+	axis.Label.Text = "multiple of setnx (×), logarithmic"
+}
+
+// setDifferenceAxis makes an axis of differences: linear where they are of
+// one size, else linear near zero and logarithmic beyond.
+func setDifferenceAxis(axis *plot.Axis, dots []costDot) {
+	e := costExtent(dots, 0)
+	e.add(-1e3, 1e3)
+	typical := typicalSize(dots)
+	if math.Max(e.hi, -e.lo) < 40*typical || typical == 0 {
+		e = e.paddedOn(identity, identity, 0.05)
+		axis.Tick.Marker = linearTicks{most: 5, label: signedDurationTick}
+		axis.Label.Text = "difference from setnx (time), linear"
+	} else {
+		linear := math.Pow10(int(math.Round(math.Log10(math.Max(typical, 1e3)))))
+		scale := signedScale{linear: linear}
+		e = e.paddedOn(scale.apply, scale.undo, 0.05)
+		axis.Scale = scale
+		axis.Tick.Marker = signedTicks{most: 9, linear: linear, label: signedDurationTick}
+		axis.Label.Text = "difference, linear to ±" + durationTick(linear) + ", then log"
+	}
+	axis.Min, axis.Max = e.lo, e.hi
+}
+
+// typicalSize is the lower quartile of the differences' sizes, in nanoseconds:
+// what an axis must be able to show, whatever the dearest path costs.
+func typicalSize(dots []costDot) float64 {
+	var sizes []float64
+	for _, dot := range dots {
+		if dot.value != 0 {
+			sizes = append(sizes, math.Abs(dot.value))
+		}
+	}
+	if len(sizes) == 0 {
+		return 0
+	}
+	slices.Sort(sizes)
+	return sizes[len(sizes)/4]
+}
+
+func identity(v float64) float64 { return v }
+
+// costMarks draws the reference line, the intervals and the dots.
+type costMarks struct {
+	grid  costGrid
+	panel costPanel
+}
+
+// Plot implements plot.Plotter.
+func (m costMarks) Plot(c draw.Canvas, p *plot.Plot) {
+	x, y := p.Transforms(&c)
+	reference := 0.0
+	if m.panel.ratio {
+		reference = 1
+	}
+	c.StrokeLine2(draw.LineStyle{Color: softInk, Width: 1, Dashes: []vg.Length{3, 2}},
+		x(reference), c.Min.Y, x(reference), c.Max.Y)
+	for _, dot := range m.panel.dots {
+		at := vg.Point{X: x(dot.value), Y: y(m.grid.position(dot))}
+		how := costPercentiles[dot.slot]
+		if !math.IsNaN(dot.low) {
+			drawInterval(c, how.color, x(dot.low), x(dot.high), at.Y)
+		}
+		shape := how.shape
+		if dot.doubtful {
+			c.DrawGlyph(draw.GlyphStyle{Color: color.White, Radius: 3.2, Shape: shape}, at)
+			shape = how.hollow
+		}
+		c.DrawGlyph(draw.GlyphStyle{Color: how.color, Radius: 3.2, Shape: shape}, at)
+	}
+}
+
+// drawInterval draws a line with ends from lo to hi.
+func drawInterval(c draw.Canvas, clr color.Color, lo, hi, y vg.Length) {
+	style := line(1.2, clr)
+	c.StrokeLine2(style, lo, y, hi, y)
+	for _, x := range []vg.Length{lo, hi} {
+		c.StrokeLine2(style, x, y-2.2, x, y+2.2)
+	}
+}

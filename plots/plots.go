@@ -1,0 +1,75 @@
+// Package plots draws a run's figures from its folder alone: no server is
+// needed, and the same folder always gives the same bytes.
+//
+// A study is the record together with the runs that may be drawn; each figure
+// turns it into a page, which is words around a body; a page is rendered as
+// PNG and as SVG. What is left out of a figure, and why, is said on the
+// figure, and returned as notes.
+//
+// Percentiles are read from merged histograms and never averaged, and are
+// drawn as dots with intervals. Only means, which add up, are stacked.
+package plots
+
+import (
+	"fmt"
+	"os"
+
+	"lockcost/results"
+)
+
+// Figure is one drawn figure.
+type Figure struct {
+	Name  string   // cost, percentiles, stages or timeseries
+	Title string   // as it is written on the figure
+	Files []string // one PNG and one SVG
+	Notes []string // what it does not show, and why; also written on it
+}
+
+// figures lists what is drawn, in the order in which it is read.
+var figures = []struct {
+	name string
+	page func(*study) (page, error)
+}{
+	{"cost", costPage},
+	{"percentiles", percentilesPage},
+	{"stages", stagesPage},
+	{"timeseries", timeseriesPage},
+}
+
+// Draw draws the figures of the run in folder dir into folder out, which is
+// made if it does not exist. The error names the file that could not be read
+// or written.
+func Draw(dir, out string) ([]Figure, error) {
+	record, err := results.Load(dir)
+	if err != nil {
+		return nil, fmt.Errorf("figures of %s: %w", dir, err)
+	}
+	record.Summarize() // a run that was killed has none
+	s, err := newStudy(record, func(p results.Path) ([]results.Interval, error) {
+		return p.Intervals(dir)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("figures of %s: %w", dir, err)
+	}
+	return s.draw(out)
+}
+
+// draw draws a study's figures into a folder.
+func (s *study) draw(out string) ([]Figure, error) {
+	if err := os.MkdirAll(out, 0o755); err != nil {
+		return nil, fmt.Errorf("make the folder for figures: %w", err)
+	}
+	drawn := make([]Figure, 0, len(figures))
+	for _, f := range figures {
+		p, err := f.page(s)
+		if err != nil {
+			return drawn, fmt.Errorf("figure %s: %w", f.name, err)
+		}
+		files, err := save(p, out, f.name)
+		if err != nil {
+			return drawn, err
+		}
+		drawn = append(drawn, Figure{Name: f.name, Title: p.title, Files: files, Notes: p.notes})
+	}
+	return drawn, nil
+}

@@ -1,0 +1,228 @@
+package plots
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"slices"
+	"strings"
+
+	"lockcost/results"
+)
+
+// study is a run's folder as the figures see it: the record, and for each
+// path that can be drawn the runs that it is drawn from.
+type study struct {
+	record *results.Record
+	series []series
+	notes  []string // what was left out, and why
+}
+
+// series is one entry of the record's paths: a path at one replica round
+// trip.
+type series struct {
+	path      results.Path
+	options   string // "round-trips=2" and the like, else ""
+	distance  string // "replica at 1 ms" where that tells it from others, else ""
+	look      look
+	position  int    // among the record's paths
+	baseline  bool   // what costs are stated against
+	mark      string // INVALID, SATURATED or ""
+	aside     string // "lower bound" and the like, else ""
+	runs      []results.Run
+	condensed // of those runs only
+}
+
+// newStudy picks the runs to draw from a record, and reads their intervals
+// with the given function.
+func newStudy(record *results.Record, read func(results.Path) ([]results.Interval, error)) (*study, error) {
+	s := &study{record: record}
+	seen := map[string]int{}
+	spare := 0
+	baselines := 0
+	for i, path := range record.Paths {
+		one := series{path: path, position: i, options: optionsOf(path), distance: distanceOf(record.Paths, path)}
+		if path.Path == baseline && len(path.Options) == 0 {
+			one.baseline = baselines == 0
+			baselines++
+		}
+		one.look = lookOf(path.Path, seen[path.Path], spare)
+		if _, known := knownLooks[path.Path]; !known {
+			spare++
+		}
+		seen[path.Path]++
+		if !s.choose(&one) {
+			continue
+		}
+		intervals, err := read(path)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			s.note("%s has no interval log, so its percentiles and seconds are not drawn.", one.title())
+		case err != nil:
+			return nil, fmt.Errorf("intervals of %s: %w", one.title(), err)
+		default:
+			one.condensed = condense(one.own(intervals))
+		}
+		s.series = append(s.series, one)
+	}
+	s.doubt()
+	return s, nil
+}
+
+// baseline is the path that the others are compared with.
+const baseline = "setnx"
+
+// choose sets the runs a series is drawn from: those that are not invalid,
+// as in the record's own summary, else the invalid ones; in each case those
+// with a grant. It returns false, and notes why, where there is nothing to
+// draw.
+func (s *study) choose(one *series) bool {
+	var saturated, invalid []results.Run
+	for _, run := range one.path.Runs {
+		switch {
+		case run.Granted == 0:
+			continue
+		case run.Verdict == results.Invalid:
+			invalid = append(invalid, run)
+			continue
+		case run.Verdict == results.Saturated:
+			saturated = append(saturated, run)
+		}
+		one.runs = append(one.runs, run)
+	}
+	switch {
+	case len(one.runs) == 0 && len(invalid) == 0:
+		s.note("%s is left out: %s.", one.title(), failureOf(one.path.Runs))
+		return false
+	case len(one.runs) == 0:
+		one.runs, one.mark = invalid, markInvalid
+		s.note("%s is %s: %s.", one.title(), markInvalid, reasonsOf(invalid))
+	case len(saturated) > 0:
+		one.mark = markSaturated
+		s.note("%s is %s in %d of %d runs: %s.", one.title(), markSaturated,
+			len(saturated), len(one.runs), reasonsOf(saturated))
+	}
+	if left := len(one.path.Runs) - len(one.runs); left > 0 {
+		s.note("%s is drawn from %d of its %d runs; left out: %s.", one.title(), len(one.runs),
+			len(one.path.Runs), leftOut(one.path.Runs))
+	}
+	if expired := expiredOf(one.runs); expired > 0 {
+		one.aside = "lower bound"
+		s.note("%s: %s operations expired before they were started, so its percentiles are lower bounds.",
+			one.title(), grouped(expired))
+	}
+	return true
+}
+
+// The words that mark a series whose numbers are not what they seem.
+const (
+	markInvalid   = "INVALID"
+	markSaturated = "SATURATED"
+)
+
+// doubt gives costs to paths that the record gives none because their runs,
+// or setnx's, are invalid: they are drawn, with the word beside them. The
+// record itself is left as it is.
+func (s *study) doubt() {
+	trial := *s.record
+	trial.Paths = slices.Clone(s.record.Paths)
+	for i := range trial.Paths {
+		if slices.ContainsFunc(trial.Paths[i].Runs, isUsable) {
+			continue
+		}
+		runs := slices.Clone(trial.Paths[i].Runs)
+		for j := range runs {
+			runs[j].Verdict = results.Saturated
+		}
+		trial.Paths[i].Runs = runs
+	}
+	trial.Summarize()
+	for i := range s.series {
+		one := &s.series[i]
+		if one.mark == markInvalid || s.baselineInvalid() {
+			one.path.Summary = trial.Paths[one.position].Summary
+			one.path.Cost = trial.Paths[one.position].Cost
+		}
+	}
+}
+
+// isUsable says whether a run enters the record's own summary.
+func isUsable(run results.Run) bool { return run.Granted > 0 && run.Verdict != results.Invalid }
+
+// baselineInvalid says whether what all costs are stated against is invalid.
+func (s *study) baselineInvalid() bool {
+	return slices.ContainsFunc(s.series, func(one series) bool {
+		return one.baseline && one.mark == markInvalid
+	})
+}
+
+// note adds a remark that every figure carries.
+func (s *study) note(format string, args ...any) {
+	s.notes = append(s.notes, fmt.Sprintf(format, args...))
+}
+
+// own returns the intervals which belong to the runs of the series.
+func (one *series) own(all []results.Interval) []results.Interval {
+	chosen := map[int]bool{}
+	for _, run := range one.runs {
+		chosen[run.Index] = true
+	}
+	var own []results.Interval
+	for _, i := range all {
+		if chosen[i.Run] && i.ReplicaRTTNS == one.path.ReplicaRTTNS && i.Histogram != nil {
+			own = append(own, i)
+		}
+	}
+	return own
+}
+
+// title is the full name of a series in one line.
+func (one *series) title() string {
+	return joined(", ", joined(" ", one.path.Path, one.options), one.distance)
+}
+
+// paths returns the series that are not floors.
+func (s *study) paths() []series {
+	return slices.DeleteFunc(slices.Clone(s.series), func(one series) bool { return one.path.Floor })
+}
+
+// whole says whether there is a whole job to show beside the acquire.
+func (s *study) whole() bool { return s.record.Plan.Effect == results.EffectCharge }
+
+// granted counts the samples that the series rests on.
+func (one *series) granted() int64 {
+	var n int64
+	for _, run := range one.runs {
+		n += run.Granted
+	}
+	return n
+}
+
+// optionsOf lists a path's options in a fixed order.
+func optionsOf(p results.Path) string {
+	texts := make([]string, 0, len(p.Options))
+	for _, k := range slices.Sorted(maps.Keys(p.Options)) {
+		texts = append(texts, k+"="+p.Options[k])
+	}
+	return strings.Join(texts, ", ")
+}
+
+// distanceOf says at which replica round trip a path was run, where it was
+// run at more than one or at any but none.
+func distanceOf(all []results.Path, p results.Path) string {
+	several := false
+	for _, other := range all {
+		if other.Path == p.Path && optionsOf(other) == optionsOf(p) && other.ReplicaRTTNS != p.ReplicaRTTNS {
+			several = true
+		}
+	}
+	switch {
+	case p.ReplicaRTTNS != 0:
+		return "replica at " + durationTick(float64(p.ReplicaRTTNS))
+	case several:
+		return "replica at 0 ms"
+	default:
+		return ""
+	}
+}
