@@ -55,7 +55,8 @@ type Config struct {
 	DialTimeout time.Duration
 	// ResolveTimeout bounds the extra time spent on finding out, or undoing,
 	// what an operation did whose reply was lost; 0 for
-	// DefaultResolveTimeout. It runs even if the operation's context is over.
+	// DefaultResolveTimeout. It runs even if the operation's context is
+	// over, and the operation keeps its connection meanwhile.
 	ResolveTimeout time.Duration
 }
 

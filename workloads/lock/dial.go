@@ -104,7 +104,11 @@ type dialError struct {
 }
 
 func (e *dialError) Error() string { return "cannot connect to " + e.addr + ": " + e.err.Error() }
-func (e *dialError) Unwrap() error { return e.err }
+
+// Unwrap returns a list of one: the library takes off one layer of what a
+// new connection's greeting failed with, by an errors.Unwrap, which leaves
+// lists alone.
+func (e *dialError) Unwrap() []error { return []error{e.err} }
 
 // unconnected is a connection that could not be made.
 type unconnected struct {

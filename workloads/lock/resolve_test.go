@@ -3,6 +3,7 @@ package lock_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -204,10 +205,34 @@ func TestUnreachableAfterTheLostReply(t *testing.T) {
 	if kind := lock.Kind(err); kind != "redis-connection" {
 		t.Errorf("got %v (%s), want redis-connection", err, kind)
 	}
-	_, err = locker.TryLock(t.Context(), prefix+t.Name(), time.Second)
-	if kind := lock.Kind(err); kind != "redis-connection" {
-		t.Errorf("server is gone: got %v (%s), want redis-connection", err, kind)
+}
+
+// Without a connection nothing was sent, and there is nothing to resolve.
+func TestNoConnectionIsNoLostReply(t *testing.T) {
+	s := start(t, env.Spec{})
+	client := s.open(t, lock.Config{PoolSize: 1, ResolveTimeout: patience})
+	lease := must(must(lock.NewSetNX(client, ""))(t).TryLock(t.Context(), prefix+t.Name(), 30*time.Second))(t)
+	if err := s.link.Close(); err != nil {
+		t.Fatal(err)
 	}
+	notResolved := func(t *testing.T, err error) {
+		t.Helper()
+		if kind := lock.Kind(err); kind != "redis-connection" {
+			t.Errorf("got %v (%s), want redis-connection", err, kind)
+		}
+		if err != nil && (!strings.Contains(err.Error(), "cannot connect to "+s.link.Addr()) || strings.Contains(err.Error(), "; then ")) {
+			t.Errorf("resolved: %v", err)
+		}
+	}
+	forEach(t, client, func(t *testing.T, locker lock.Locker, key string) {
+		// More often than the pool has connections: the library would stop
+		// trying.
+		for range 3 {
+			_, err := locker.TryLock(t.Context(), key, 30*time.Second)
+			notResolved(t, err)
+		}
+	})
+	notResolved(t, lease.Unlock(t.Context()))
 }
 
 func TestContextIsOverBeforeAnythingIsSent(t *testing.T) {

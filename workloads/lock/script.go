@@ -29,7 +29,7 @@ func scripts() []script {
 // yet: it was restarted, or is a promoted replica, which has none. args are
 // the number of keys, the keys, and the arguments.
 func (c *Client) run(ctx context.Context, s script, args ...any) (int64, error) {
-	call := make([]any, 0, 6)
+	call := make([]any, 0, 8)
 	call = append(call, "evalsha", s.sha)
 	call = append(call, args...)
 	cmd := redis.NewIntCmd(ctx, call...)

@@ -189,8 +189,8 @@ func (s *server) infoField(t *testing.T, name string) string {
 	return ""
 }
 
-// startRedis starts a server of its own with settings that no stack has, and
-// returns its port.
+// startRedis starts a server with settings that no stack has, which are to
+// make it listen on port of 127.0.0.1, and ends it with the test.
 func startRedis(t *testing.T, port string, settings ...string) {
 	t.Helper()
 	program, err := exec.LookPath("redis-server")
