@@ -155,13 +155,7 @@ func (g costGrid) chart(p costPanel, width vg.Length) *plot.Plot {
 	} else {
 		setDifferenceAxis(&chart.X, p.dots)
 	}
-	style := chart.X.Tick.Label
-	chart.X.Tick.Marker = roomy{
-		Ticker: chart.X.Tick.Marker,
-		scale:  chart.X.Scale,
-		length: width.Points(),
-		width:  func(label string) float64 { return style.Width(label).Points() },
-	}
+	makeRoom(&chart.X, chart.X.Tick.Marker, width)
 	return chart
 }
 

@@ -4,6 +4,7 @@ import (
 	"hash/fnv"
 	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 
@@ -254,6 +255,12 @@ func inputs() map[string]madeUp {
 	bare.effect = results.EffectNone
 	bare.profiles = bare.profiles[:4]
 	bare.env = "external"
+	bare.profiles = append(bare.profiles, profile{
+		path: "setnx-wait", acquire: 400 * time.Microsecond, spread: 0.3, verdict: results.Saturated,
+		reasons: []string{strings.Repeat("a long reason, ", 20) + "and its end"},
+		options: map[string]string{"round-trips": "2", "wait-timeout": "250ms", "a-name-that-does-not-fit-a-column": "9",
+			"another-long-option-of-no-meaning": "some-value"},
+	})
 
 	once := usual()
 	once.runs, once.interrupted = 1, true

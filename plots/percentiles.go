@@ -1,6 +1,8 @@
 package plots
 
 import (
+	"math"
+
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
@@ -108,13 +110,13 @@ func (p curvePanel) draw(c draw.Canvas, area vg.Rectangle) {
 		putNothing(draw.Canvas{Canvas: c.Canvas, Rectangle: area})
 		return
 	}
-	chart := p.chart(area.Size().Y)
+	chart := p.chart(area.Size())
 	data := place(chart, c, area)
 	p.drawLabels(c, data, chart)
 }
 
-// chart makes the gonum plot of a panel whose data are height points high.
-func (p curvePanel) chart(height vg.Length) *plot.Plot {
+// chart makes the gonum plot of a panel whose data are as large as size.
+func (p curvePanel) chart(size vg.Point) *plot.Plot {
 	chart := newPlot()
 	chart.Add(&plotter.Grid{Vertical: line(0.5, gridGrey), Horizontal: line(0.5, gridGrey)})
 	latency, end := newExtent(), 0.0
@@ -127,25 +129,24 @@ func (p curvePanel) chart(height vg.Length) *plot.Plot {
 	}
 	chart.X.Min, chart.X.Max = 0, ninesEnd(end)
 	chart.X.Scale = ninesScale{}
-	chart.X.Tick.Marker = ninesTicks{}
+	makeRoom(&chart.X, ninesTicks{}, size.X)
 	chart.X.Label.Text = "percentile of operations (each further nine takes the same width)"
 	latency = latency.logPadded(1.15)
 	chart.Y.Min, chart.Y.Max = latency.lo, latency.hi
 	chart.Y.Scale = logScale{}
-	chart.Y.Tick.Marker = logTicks{most: int(height / 20), label: durationTick}
+	chart.Y.Tick.Marker = logTicks{most: int(size.Y / 20), label: durationTick}
 	chart.Y.Label.Text = "response time, logarithmic"
 	return chart
 }
 
-// ninesEnd is where an axis ends that must show quantile q: at the next
-// quantile with a name, or a little beyond q where that is far off.
+// ninesEnd is where an axis ends that must show quantile q: at the next whole
+// nine, or a little beyond q where that is far off.
 func ninesEnd(q float64) float64 {
-	for _, tick := range (ninesTicks{}).Ticks(0.5, 1) {
-		if tick.Value >= q-1e-12 && nines(tick.Value)-nines(q) < 0.45 {
-			return tick.Value
-		}
+	n := nines(q)
+	if next := math.Ceil(n - 1e-9); next-n < 0.45 {
+		return quantileAt(next)
 	}
-	return quantileAt(nines(q) + 0.05)
+	return quantileAt(n + 0.05)
 }
 
 // Plot implements plot.Plotter.

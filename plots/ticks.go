@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/vg"
 )
 
 // minus is the sign that is as wide as a plus, which a hyphen is not.
@@ -188,18 +189,29 @@ func (t signedTicks) every(lo, hi float64, step int) []plot.Tick {
 	return ticks
 }
 
-// ninesTicks marks the quantiles that are spoken of.
+// ninesTicks marks the quantiles that are spoken of, those first that matter
+// most.
 type ninesTicks struct{}
 
 // Ticks implements plot.Ticker.
 func (ninesTicks) Ticks(lo, hi float64) []plot.Tick {
 	var ticks []plot.Tick
-	for _, q := range []float64{0, 0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999, 0.999999} {
+	for _, q := range []float64{0.99, 0.9, 0.999, 0.9999, 0.5, 0.99999, 0.999999, 0} {
 		if q >= lo && q <= hi {
 			ticks = append(ticks, plot.Tick{Value: q, Label: percentTick(q)})
 		}
 	}
 	return ticks
+}
+
+// makeRoom gives a horizontal axis that is length long a ticker, and leaves
+// out labels that would touch. The axis's scale must be set.
+func makeRoom(axis *plot.Axis, ticker plot.Ticker, length vg.Length) {
+	style := axis.Tick.Label
+	axis.Tick.Marker = roomy{
+		Ticker: ticker, scale: axis.Scale, length: length.Points(),
+		width: func(label string) float64 { return style.Width(label).Points() },
+	}
 }
 
 // roomy leaves out labels of a horizontal axis that would touch one that

@@ -149,12 +149,19 @@ func (b timeBody) draw(c draw.Canvas) {
 			put(c, head, left.Min.X, c.Max.Y-10, "acquire response and lag, logarithmic")
 			put(c, head, right.Min.X, c.Max.Y-10, "operations per second")
 		}
-		name := bold(textStyle(panelSize, ink))
-		put(c, name, left.Min.X, top+5, row.title)
-		put(c, bold(textStyle(smallSize, vermillion)), left.Min.X+name.Width(row.title)+6, top+5, row.mark)
+		row.putTitle(c, left.Min.X, top+5)
 		b.drawPanel(c, left, b.latencyChart(row), row.latency, i == len(b.rows)-1)
 		b.drawPanel(c, right, b.rateChart(row), row.rate, i == len(b.rows)-1)
 	}
+}
+
+// putTitle sets a row's title, and its mark beside it.
+func (r timeRow) putTitle(c draw.Canvas, x, y vg.Length) {
+	name, mark := bold(textStyle(panelSize, ink)), bold(textStyle(smallSize, vermillion))
+	const gap = 6
+	title := shortened(name, r.title, c.Max.X-x-gap-mark.Width(r.mark))
+	put(c, name, x, y, title)
+	put(c, mark, x+name.Width(title)+gap, y, r.mark)
 }
 
 // latencyChart makes the left plot of a row.
