@@ -183,28 +183,36 @@ func (s *server) lockWhilePaused(t *testing.T, locker lock.Locker, key string) e
 	return err
 }
 
-// Nothing answers any more: the failure says that the outcome is unknown.
-func TestUnreachableAfterTheLostReply(t *testing.T) {
-	s := start(t, env.Spec{})
-	client := s.open(t, lock.Config{ResolveTimeout: 50 * time.Millisecond})
-	locker := must(lock.NewSetNX(client, ""))(t)
-	happened := s.link.CutReply(1)
-	ended := make(chan error)
-	go func() {
-		<-happened
-		ended <- s.link.Close()
-	}()
-	_, err := locker.TryLock(t.Context(), prefix+t.Name(), 30*time.Second)
-	if err := <-ended; err != nil {
-		t.Fatal(err)
+// No reply arrives any more: the failure says that the outcome is unknown,
+// and the lock that was written ends with its TTL.
+func TestNoAnswerToTheResolution(t *testing.T) {
+	s := startWithReplica(t)
+	client := s.open(t, lock.Config{ResolveTimeout: 20 * time.Millisecond})
+	test := func(t *testing.T, locker lock.Locker, key string) {
+		if err := client.Fill(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		for n := range 1000 { // more than can be asked for in that time
+			s.link.CutReply(n + 1)
+		}
+		_, err := locker.TryLock(t.Context(), key, 30*time.Second)
+		s.link.Mend()
+		if kind := lock.Kind(err); kind != "redis-connection" {
+			t.Errorf("got %v (%s), want redis-connection", err, kind)
+		}
+		if err != nil && !strings.Contains(err.Error(), "could not be learned") {
+			t.Errorf("%v does not say that the outcome is unknown", err)
+		}
+		if ttl := must(s.raw.PTTL(t.Context(), key).Result())(t); ttl <= 0 {
+			t.Errorf("key with a TTL of %v", ttl)
+		}
 	}
-	// The link may answer once more before it is closed; then it is a grant.
-	if err == nil {
-		t.Skip("resolved before the link was closed")
+	for _, way := range ways {
+		if way.replicas == 0 {
+			t.Run(way.name, func(t *testing.T) { test(t, must(way.of(client))(t), prefix+t.Name()) })
+		}
 	}
-	if kind := lock.Kind(err); kind != "redis-connection" {
-		t.Errorf("got %v (%s), want redis-connection", err, kind)
-	}
+	forEachWait(t, client, test)
 }
 
 // Without a connection nothing was sent, and there is nothing to resolve.
