@@ -215,6 +215,12 @@ func textsOf(t *testing.T, file string) svgPage {
 	if len(content) > 300_000 {
 		t.Errorf("%s has %d bytes: too heavy for a document", file, len(content))
 	}
+	return parsed(t, file, content)
+}
+
+// parsed reads the content of an SVG file.
+func parsed(t *testing.T, file string, content []byte) svgPage {
+	t.Helper()
 	var page svgPage
 	decoder := xml.NewDecoder(bytes.NewReader(content))
 	var turned []bool // whether each open group turns what is in it
@@ -316,15 +322,24 @@ func TestFailingPathIsLeftOutAndSaid(t *testing.T) {
 	m := usual()
 	m.runs, m.seconds = 2, 2
 	m.profiles = append(m.profiles[2:3], profile{path: "redlock", failing: true})
-	for name, f := range drawInto(t, m, t.TempDir()) {
-		if !slices.ContainsFunc(f.Notes, func(n string) bool {
-			return strings.HasPrefix(n, "redlock is left out: no grant in 8,000 operations, 8,000 × dial")
-		}) {
-			t.Errorf("%s does not note that redlock is left out: %q", name, f.Notes)
+	s := m.study(t)
+	for _, f := range figures {
+		p, err := f.page(s)
+		if err != nil {
+			t.Fatal(err)
 		}
-		for _, text := range textsOf(t, f.Files[1]).texts {
+		if !slices.Contains(p.notes, "redlock is left out: no grant in 8,000 operations, 8,000 × dial.") {
+			t.Errorf("%s does not note that redlock is left out: %q", f.name, p.notes)
+		}
+		svg, err := renderSVG(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		drawn := parsed(t, f.name, svg)
+		checkWords(t, f.name, drawn, []string{"redlock is left out"}, nil)
+		for _, text := range drawn.texts {
 			if text.text == "redlock" {
-				t.Errorf("%s draws redlock", name)
+				t.Errorf("%s draws redlock", f.name)
 			}
 		}
 	}
@@ -337,12 +352,15 @@ func TestMissingLogIsSaid(t *testing.T) {
 	if err := os.Remove(filepath.Join(dir, "setnx-wait.hlog")); err != nil {
 		t.Fatal(err)
 	}
-	drawn, err := Draw(dir, t.TempDir())
+	s, err := load(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !slices.ContainsFunc(drawn[1].Notes, func(n string) bool { return strings.Contains(n, "setnx-wait has no interval log") }) {
-		t.Errorf("notes: %q", drawn[1].Notes)
+	if !slices.ContainsFunc(s.notes, func(n string) bool { return strings.Contains(n, "setnx-wait has no interval log") }) {
+		t.Errorf("notes: %q", s.notes)
+	}
+	if len(s.series) != 2 {
+		t.Errorf("%d series, want setnx-wait among them: the record has its runs", len(s.series))
 	}
 }
 

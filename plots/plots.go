@@ -40,18 +40,21 @@ var figures = []struct {
 // made if it does not exist. The error names the file that could not be read
 // or written.
 func Draw(dir, out string) ([]Figure, error) {
-	record, err := results.Load(dir)
-	if err != nil {
-		return nil, fmt.Errorf("figures of %s: %w", dir, err)
-	}
-	record.Summarize() // a run that was killed has none
-	s, err := newStudy(record, func(p results.Path) ([]results.Interval, error) {
-		return p.Intervals(dir)
-	})
+	s, err := load(dir)
 	if err != nil {
 		return nil, fmt.Errorf("figures of %s: %w", dir, err)
 	}
 	return s.draw(out)
+}
+
+// load makes a study of a run's folder.
+func load(dir string) (*study, error) {
+	record, err := results.Load(dir)
+	if err != nil {
+		return nil, err
+	}
+	record.Summarize() // a run that was killed has none
+	return newStudy(record, func(p results.Path) ([]results.Interval, error) { return p.Intervals(dir) })
 }
 
 // draw draws a study's figures into a folder.
