@@ -2,7 +2,6 @@ package bench
 
 import (
 	"maps"
-	"runtime"
 	"slices"
 	"time"
 
@@ -60,12 +59,6 @@ func median(samples []int64) int64 {
 	}
 	sorted := slices.Sorted(slices.Values(samples))
 	return sorted[len(sorted)/2]
-}
-
-// settle lets what the last run left behind be collected before the next.
-func settle() {
-	runtime.GC()
-	time.Sleep(50 * time.Millisecond)
 }
 
 // serverCPU is the CPU time that each server of ours has used so far.

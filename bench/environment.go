@@ -23,7 +23,8 @@ func Describe(ctx context.Context, stack *env.Stack) (results.Environment, error
 	describeMachine(&e)
 	placed := placement.Current()
 	e.Placement = results.Placement{
-		Pinned: placed.Pinned, DriverCPUs: placed.Driver, ServerCPUs: stack.Pinned, Note: placed.Note,
+		Pinned: placed.Pinned, Realtime: placed.Realtime,
+		DriverCPUs: placed.Driver, ServerCPUs: stack.Pinned, Note: placed.Note,
 	}
 	servers, err := env.Inspect(ctx, stack)
 	if err != nil {
@@ -89,8 +90,8 @@ func notes(stack *env.Stack, placed placement.Placement) []string {
 	if stack.Provider != "process" {
 		notes = append(notes, "The servers were not started by lockcost: what else they were doing is not known.")
 	}
-	if !placed.Pinned {
-		notes = append(notes, "The driver was not confined to CPUs of its own, so the scheduler's choices are in the numbers: "+placed.Note)
+	if placed.Note != "" {
+		notes = append(notes, "Placement: "+placed.Note+".")
 	}
 	if !load.FineTimer {
 		notes = append(notes, "This system has no timer finer than a millisecond for the driver: expect lag, and invalid runs.")

@@ -123,7 +123,6 @@ func (s *site) measure(ctx context.Context, path workloads.Path, plan load.Plan,
 		m.medians = append(m.medians, median(in.Samples[results.SpanAcquire]))
 		return observe(in)
 	}
-	settle()
 	before := s.serverCPU()
 	recording, err := load.Run(ctx, plan, t.job)
 	if recording == nil {

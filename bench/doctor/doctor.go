@@ -12,12 +12,12 @@ import (
 
 // timerSamples is enough for a P99.9 (results.SamplesFor), at timerGap each.
 const (
-	timerSamples = 4000
+	timerSamples = 8000
 	timerGap     = time.Millisecond
 )
 
 // Quick measures what a verdict needs: how late the kernel's own timer wakes
-// a thread on the driver's CPUs right now. It takes four seconds.
+// a thread on the driver's CPUs right now. It takes eight seconds.
 func Quick(ctx context.Context) (results.Doctor, error) {
 	lag := results.NewHistogram()
 	if err := timerLag(ctx, lag); err != nil {

@@ -7,48 +7,92 @@ import (
 	"lockcost/results"
 )
 
+// Sorting a second's samples takes the driver's CPU for a millisecond at
+// 1000 operations a second, and an operation that falls due meanwhile starts
+// late: as many as make up P99.9. So it is done in steps, with the CPU free
+// in between.
+const (
+	stepSamples = 1000
+	stepPause   = 200 * time.Microsecond
+)
+
 // collector sorts the drained samples into spans. It is used by one
 // goroutine, which is never a worker.
 type collector struct {
 	driver    *driver
 	recording *Recording
+	timer     timer
 	usage     usage // at the start of the window
 	from      time.Duration
+	steps     int // samples handled since the last pause
+	spans     []span
 	interval  Interval
 }
 
-func newCollector(d *driver) *collector {
+// span is one span's samples of the interval, and all of them.
+type span struct {
+	name    results.SpanName
+	samples []int64
+	all     *results.Histogram
+}
+
+// Places of spans in a collector; the stages of the plan follow.
+const (
+	ofAcquire = iota
+	ofTotal
+	ofLag
+	ofQueueing
+	ofPoolWait
+	ofRefused
+	ofFailed
+	ofStages
+)
+
+func newCollector(d *driver) (*collector, error) {
+	t, err := d.plan.newTimer(d.clock)
+	if err != nil {
+		return nil, err
+	}
 	c := &collector{
-		driver: d,
+		driver: d, timer: t, from: d.plan.Warmup,
 		recording: &Recording{
 			Refused: map[string]int64{}, Failed: map[string]int64{},
 			Spans: map[results.SpanName]*results.Histogram{},
+			Began: d.clock.base.Add(d.plan.Warmup),
 		},
 		interval: Interval{Samples: map[results.SpanName][]int64{}},
 	}
-	c.recording.Began = d.clock.base.Add(d.plan.Warmup)
-	c.from = d.plan.Warmup
-	return c
+	names := []results.SpanName{
+		ofAcquire: results.SpanAcquire, ofTotal: results.SpanTotal, ofLag: results.SpanLag,
+		ofQueueing: results.SpanQueueing, ofPoolWait: results.SpanPoolWait,
+		ofRefused: results.SpanRefused, ofFailed: results.SpanFailed,
+	}
+	for _, name := range append(names, d.plan.Stages...) {
+		h := results.NewHistogram()
+		c.spans = append(c.spans, span{name: name, all: h})
+		c.recording.Spans[name] = h
+	}
+	return c, nil
 }
 
 // windowBegins is called when the warm-up has passed.
 func (c *collector) windowBegins() {
 	c.driver.pauses.restart()
+	c.driver.gate.restart()
 	c.usage = readUsage()
 }
 
 // drain takes what has been sampled since the last drain and hands it on as
 // the interval that ends at until.
 func (c *collector) drain(until time.Duration) error {
-	in := &c.interval
-	in.Start, in.Length = c.from-c.driver.plan.Warmup, until-c.from
+	d, in := c.driver, &c.interval
+	in.Start, in.Length = c.from-d.plan.Warmup, until-c.from
 	in.Completed, in.Expired = 0, 0
-	for name := range in.Samples {
-		in.Samples[name] = in.Samples[name][:0]
-	}
 	c.from = until
+	for i := range c.spans {
+		c.spans[i].samples = c.spans[i].samples[:0]
+	}
 
-	d := c.driver
 	d.mu.Lock()
 	workers := d.workers[:len(d.workers):len(d.workers)]
 	d.mu.Unlock()
@@ -56,22 +100,31 @@ func (c *collector) drain(until time.Duration) error {
 	for _, w := range workers {
 		for _, s := range w.take() {
 			c.add(s, pauses)
+			c.step()
 		}
 	}
-	for name, samples := range in.Samples {
-		h := c.recording.Spans[name]
-		if h == nil {
-			h = results.NewHistogram()
-			c.recording.Spans[name] = h
+	clear(in.Samples)
+	for _, span := range c.spans {
+		if len(span.samples) > 0 {
+			in.Samples[span.name] = span.samples
 		}
-		for _, ns := range samples {
-			h.Record(ns)
+		for _, ns := range span.samples {
+			span.all.Record(ns)
+			c.step()
 		}
 	}
 	if d.plan.Observe == nil {
 		return nil
 	}
 	return d.plan.Observe(*in)
+}
+
+// step counts one more sample handled, and leaves the CPU to others for a
+// while after every stepSamples.
+func (c *collector) step() {
+	if c.steps++; c.steps%stepSamples == 0 {
+		_ = c.timer.wait(c.driver.clock.now() + stepPause)
+	}
 }
 
 func (c *collector) add(s sample, pauses []pause) {
@@ -92,12 +145,13 @@ func (c *collector) add(s sample, pauses []pause) {
 	r.Completed++
 	in.Completed++
 	if queueing > 0 {
-		c.span(results.SpanQueueing, queueing)
+		c.keep(ofQueueing, queueing)
 	}
 	if lag > 0 || queueing == 0 {
-		c.span(results.SpanLag, lag)
+		c.keep(ofLag, lag)
 	}
-	c.spans(s, queueing)
+	c.keep(ofPoolWait, s.poolWait)
+	c.response(s, queueing)
 }
 
 // delays shares the time before the operation began out to the instrument
@@ -117,45 +171,40 @@ func (s sample) delays(pauses []pause) (lag, queueing time.Duration) {
 	return lag, delay - lag
 }
 
-// spans records the times of an operation that was run.
-func (c *collector) spans(s sample, queueing time.Duration) {
-	c.span(results.SpanPoolWait, s.poolWait)
+// response records the times of an operation that was run.
+func (c *collector) response(s sample, queueing time.Duration) {
 	response := queueing + s.done - s.begun
 	switch s.outcome {
 	case Refused:
 		c.recording.Refused[s.kind]++
-		c.span(results.SpanRefused, response)
+		c.keep(ofRefused, response)
+		return
 	case Failed:
 		c.recording.Failed[s.kind]++
-		c.span(results.SpanFailed, response)
-	default:
-		c.recording.Done++
-		c.span(results.SpanTotal, response)
-		c.stages(s, queueing)
+		c.keep(ofFailed, response)
+		return
 	}
-}
-
-func (c *collector) stages(s sample, queueing time.Duration) {
-	for i, name := range c.driver.plan.Stages {
+	c.recording.Done++
+	c.keep(ofTotal, response)
+	for i := range c.driver.plan.Stages {
 		if s.stages[i] == notReached {
 			continue
 		}
-		c.span(name, s.stages[i])
+		c.keep(ofStages+i, s.stages[i])
 		if i == 0 {
-			c.span(results.SpanAcquire, queueing+s.stages[i])
+			c.keep(ofAcquire, queueing+s.stages[i])
 		}
 	}
 }
 
-func (c *collector) span(name results.SpanName, d time.Duration) {
-	c.interval.Samples[name] = append(c.interval.Samples[name], int64(d))
+func (c *collector) keep(place int, d time.Duration) {
+	span := &c.spans[place]
+	span.samples = append(span.samples, int64(d))
 }
 
 // last drains what is left once all workers are done, and checks the sums.
 func (c *collector) last() error {
-	d := c.driver
-	now := max(d.clock.now(), c.from)
-	err := c.drain(now)
+	err := c.drain(max(c.driver.clock.now(), c.from))
 	r := c.recording
 	var named int64
 	for _, counts := range []map[string]int64{r.Refused, r.Failed} {
@@ -166,7 +215,7 @@ func (c *collector) last() error {
 	if r.Offered != r.Completed+r.Expired || r.Completed != r.Done+named {
 		err = errors.Join(err, errors.New("slots do not add up: this is a bug of the load generator"))
 	}
-	return err
+	return errors.Join(err, c.timer.close())
 }
 
 func (c *collector) finish(interrupted bool) *Recording {
@@ -184,8 +233,11 @@ func (c *collector) finish(interrupted bool) *Recording {
 	if c.usage.taken {
 		readUsage().since(c.usage, &r.Instrument)
 	}
-	for _, h := range r.Spans {
+	for name, h := range r.Spans {
 		r.Instrument.Overflow += h.Overflow()
+		if h.Count() == 0 {
+			delete(r.Spans, name)
+		}
 	}
 	return r
 }

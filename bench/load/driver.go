@@ -48,6 +48,7 @@ func newDriver(plan Plan, job Job) (*driver, error) {
 }
 
 func (d *driver) run(ctx context.Context) (*Recording, error) {
+	defer holdGarbage()()
 	d.ctx = context.WithoutCancel(ctx)
 	d.clock = newClock()
 	var err error
@@ -55,13 +56,16 @@ func (d *driver) run(ctx context.Context) (*Recording, error) {
 		return nil, fmt.Errorf("starting the load generator: %w", err)
 	}
 	defer d.pauses.close()
+	collector, err := newCollector(d)
+	if err != nil {
+		return nil, fmt.Errorf("starting the load generator: %w", err)
+	}
 	for d.gate.started.Load() < firstWorkers && d.gate.reserve() {
 		d.startWorker()
 	}
 	finished := make(chan struct{})
 	go func() { d.wait.Wait(); close(finished) }()
 
-	collector := newCollector(d)
 	interrupted, err := d.collect(ctx, collector, finished)
 	recording := collector.finish(interrupted)
 	if err == nil {
@@ -183,6 +187,9 @@ func (g *gate) reserve() bool {
 		}
 	}
 }
+
+// restart forgets the most that were inside during the warm-up.
+func (g *gate) restart() { g.insideMax.Store(g.inside.Load()) }
 
 // enter notes a worker that goes inside, and tells how many are left free of
 // those that were started.

@@ -81,6 +81,20 @@ func TestRateIsExactWhateverTheNumberOfWorkers(t *testing.T) {
 	}
 }
 
+func TestWorkersAreCountedWhileInside(t *testing.T) {
+	p := plan()
+	p.Rate = 100
+	quick := mustRun(t, p, func(context.Context, *Op) error { return nil })
+	if in := quick.Instrument; in.WorkersBusyMax > 20 || in.WorkersStarted > firstWorkers {
+		t.Errorf("an operation that takes no time: %d busy at once, %d started", in.WorkersBusyMax, in.WorkersStarted)
+	}
+	p.Rate, p.Duration = 1000, 300*time.Millisecond
+	slow := mustRun(t, p, func(context.Context, *Op) error { time.Sleep(150 * time.Millisecond); return nil })
+	if in := slow.Instrument; in.WorkersBusyMax < 100 || in.WorkersStarted < in.WorkersBusyMax {
+		t.Errorf("150 ms at 1000/s: %d busy at once, %d started", in.WorkersBusyMax, in.WorkersStarted)
+	}
+}
+
 func TestArrivalsAreSpreadEvenly(t *testing.T) {
 	var mu sync.Mutex
 	var starts []time.Duration

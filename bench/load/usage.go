@@ -2,19 +2,20 @@ package load
 
 import (
 	"math"
+	"runtime"
 	"runtime/metrics"
+	"syscall"
 	"time"
 
 	"lockcost/results"
 )
 
-// usage is a reading of what the driver has used so far: of its CPUs, and of
-// the Go runtime. Figures are differences of two readings.
+// usage is a reading of what the driver has used so far, and of what the Go
+// runtime did meanwhile. Figures are differences of two readings.
 type usage struct {
 	taken   bool
 	at      time.Time
-	busy    time.Duration // CPU time
-	cpus    int           // that it could have used
+	cpu     time.Duration // the driver's CPU time (getrusage(2))
 	cycles  uint64
 	gc      *metrics.Float64Histogram
 	latency *metrics.Float64Histogram
@@ -30,7 +31,10 @@ func readUsage() usage {
 	samples := []metrics.Sample{{Name: metricCycles}, {Name: metricPauses}, {Name: metricLatency}}
 	metrics.Read(samples)
 	u := usage{taken: true, at: time.Now()}
-	u.busy, u.cpus = readCPU()
+	var own syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &own); err == nil {
+		u.cpu = time.Duration(own.Utime.Nano() + own.Stime.Nano())
+	}
 	u.cycles = samples[0].Value.Uint64()
 	u.gc = samples[1].Value.Float64Histogram()
 	u.latency = samples[2].Value.Float64Histogram()
@@ -39,8 +43,9 @@ func readUsage() usage {
 
 // since fills in what was used between before and u.
 func (u usage) since(before usage, in *results.Instrument) {
-	if elapsed := u.at.Sub(before.at); elapsed > 0 && u.cpus > 0 {
-		in.CPUBusyRatio = float64(u.busy-before.busy) / float64(elapsed) / float64(u.cpus)
+	// GOMAXPROCS is the number of CPUs that it is confined to.
+	if elapsed := u.at.Sub(before.at); elapsed > 0 {
+		in.CPUBusyRatio = float64(u.cpu-before.cpu) / float64(elapsed) / float64(runtime.GOMAXPROCS(0))
 	}
 	in.GCCycles = int64(u.cycles - before.cycles)
 	gc := difference(u.gc, before.gc)

@@ -54,6 +54,11 @@ func (w *worker) run() {
 	defer w.timer.close()
 	d := w.driver
 	inside := false
+	defer func() {
+		if inside {
+			d.gate.leave()
+		}
+	}()
 	for !d.isStopped() {
 		slot, due, ok := d.schedule.next()
 		if !ok {

@@ -23,3 +23,5 @@ func Of(pid int) ([]int, error) { return nil, errNoAffinity }
 func Thread(cpus []int) error { return errNoAffinity }
 
 func enter(cpus []int, mark string) error { return errNoAffinity }
+
+func realtime() bool { return false }

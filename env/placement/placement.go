@@ -27,10 +27,13 @@ const (
 
 // Placement is where the driver and the servers are to run.
 type Placement struct {
-	Pinned  bool   // the driver is confined to Driver, which no server shares
-	Driver  []int  // CPUs of the driver, ascending
-	Servers []int  // CPUs for the servers, ascending; the driver's own where not pinned
-	Note    string // what is not pinned, and why; "" where everything is
+	Pinned bool // the driver is confined to Driver, which no server shares
+	// Realtime: the driver's threads go before every ordinary thread on its
+	// CPUs (SCHED_FIFO). The servers never do.
+	Realtime bool
+	Driver   []int  // CPUs of the driver, ascending
+	Servers  []int  // CPUs for the servers, ascending; the driver's own where not pinned
+	Note     string // what is not pinned, and why; "" where everything is
 }
 
 // Pin is the CPUs to start servers on: Servers where the driver is pinned,
@@ -56,8 +59,10 @@ func Split(cpus []int) (driver, servers []int) {
 // Enter confines this process to the driver's CPUs by executing it again,
 // with the same arguments, from a thread that is confined already: every
 // thread that the runtime then makes inherits that, and GOMAXPROCS follows.
+// Where it may, it gives the driver real-time priority on them.
+//
 // It is called first thing in main or TestMain, before files are opened or
-// goroutines started, and returns nil in the process that has been placed,
+// goroutines started. It returns nil in the process that has been placed,
 // and where there is nothing to do: one CPU, LOCKCOST_PIN=off, a system
 // without affinity. An error means that the process goes on unplaced.
 func Enter() error {
@@ -87,7 +92,11 @@ func Current() Placement {
 	case off():
 		p.Note = "driver and servers are not pinned: " + Switch + "=off"
 	case marked && slices.Equal(driver, cpus):
-		return Placement{Pinned: true, Driver: driver, Servers: servers}
+		p = Placement{Pinned: true, Driver: driver, Servers: servers, Realtime: realtime()}
+		if !p.Realtime {
+			p.Note = "the driver has no real-time priority on its CPUs, which needs root or CAP_SYS_NICE: the kernel's own work may delay it for milliseconds"
+		}
+		return p
 	case marked:
 		p.Note = fmt.Sprintf("driver and servers are not pinned: the driver was placed on CPU %s and is now on %s",
 			format(driver), format(cpus))

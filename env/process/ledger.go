@@ -87,12 +87,13 @@ func (b *builder) newLedger() (*server, error) {
 	return v, nil
 }
 
-// welcome makes the database and its user, who comes over TCP. Each
-// statement is on one line, as an init file must be.
+// welcome makes the database and its user, who comes over TCP and may do
+// anything: the server is the driver's own, and faults are injected by SQL
+// too. Each statement is on one line, as an init file must be.
 func welcome(password string) string {
 	return fmt.Sprintf(`CREATE DATABASE %[1]s;
 CREATE USER '%[1]s'@'127.0.0.1' IDENTIFIED BY '%[2]s';
-GRANT ALL ON %[1]s.* TO '%[1]s'@'127.0.0.1';
+GRANT ALL ON *.* TO '%[1]s'@'127.0.0.1' WITH GRANT OPTION;
 `, database, password)
 }
 

@@ -39,11 +39,7 @@ func (p *parent) serve(pin []int, ready chan<- error) {
 	// not passed on to other goroutines.
 	runtime.LockOSThread()
 	defer close(p.gone)
-	if len(pin) > 0 {
-		ready <- placement.Thread(pin)
-	} else {
-		ready <- nil
-	}
+	ready <- placement.Thread(pin) // without CPUs, to shed the driver's priority
 	for job := range p.jobs {
 		job()
 	}
