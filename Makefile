@@ -8,6 +8,8 @@ RUN   ?= results/$(STAMP)
 # intervals, and no P99.9.
 ifdef QUICK
 RUN_FLAGS ?= --runs 2 --duration 2s --warmup 500ms
+else
+RUN_FLAGS ?= --repeat-invalid 3
 endif
 
 # The race detector needs a C compiler.

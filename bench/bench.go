@@ -28,6 +28,7 @@ type Plan struct {
 	Duration       time.Duration // of one run, the warm-up not counted
 	Warmup         time.Duration
 	Runs           int // of each path
+	RepeatInvalid  int // most blocks to add while a path has fewer runs that are not invalid
 	Arrivals       load.Arrivals
 	Workers        int // most operations in flight; 0 leaves it to DefaultWorkers
 	OpTimeout      time.Duration
@@ -66,6 +67,8 @@ func (p Plan) Check() error {
 		return errors.New("--paths: name at least one path")
 	case p.Runs < 1:
 		return fmt.Errorf("--runs %d: must be at least 1", p.Runs)
+	case p.RepeatInvalid < 0:
+		return fmt.Errorf("--repeat-invalid %d: must not be negative", p.RepeatInvalid)
 	case p.TTL < time.Millisecond:
 		return fmt.Errorf("--ttl %v: must be at least 1ms, the resolution of PX", p.TTL)
 	case p.Keys < 0:

@@ -40,7 +40,7 @@ func toPath(p workloads.Path) results.Path {
 func (p Plan) record() results.Plan {
 	plan := results.Plan{
 		Effect: p.effect(), RatePerS: p.Rate,
-		DurationNS: int64(p.Duration), WarmupNS: int64(p.Warmup), Runs: p.Runs,
+		DurationNS: int64(p.Duration), WarmupNS: int64(p.Warmup), Runs: p.Runs, RepeatInvalid: p.RepeatInvalid,
 		Arrivals: string(p.Arrivals), Workers: p.load(0).Workers, OpTimeoutNS: int64(p.OpTimeout),
 		Seed: p.Seed, TTLNS: int64(p.TTL), HoldNS: int64(p.Hold), Keys: p.Keys,
 		AcquireTimeoutNS: int64(p.AcquireTimeout),

@@ -98,31 +98,53 @@ func (r *runner) blocks(ctx context.Context) (err error) {
 	defer func() { err = errors.Join(err, r.spool.Close()) }()
 	shuffle := rand.New(rand.NewPCG(r.plan.Seed, 0))
 	r.began = time.Now()
-	for block := range r.plan.Runs {
-		order := shuffle.Perm(len(r.paths))
-		r.record.Plan.Blocks = append(r.record.Plan.Blocks, labels(r.paths, order))
-		for _, i := range order {
-			if ctx.Err() != nil {
-				return r.interrupted()
+	for block := range r.plan.Runs + r.plan.RepeatInvalid {
+		if block >= r.plan.Runs {
+			if !r.lacking() {
+				break
 			}
-			if err := r.run(ctx, block, i); err != nil {
-				if ctx.Err() != nil {
-					return r.interrupted()
-				}
-				return err
-			}
+			r.total += len(r.paths)
 		}
-	}
-	if ctx.Err() != nil {
-		return r.interrupted()
+		if err := r.block(ctx, block, shuffle.Perm(len(r.paths))); err != nil {
+			return err
+		}
+		if ctx.Err() != nil {
+			r.record.Interrupted = true
+			break
+		}
 	}
 	return r.keep()
 }
 
-// interrupted marks the record. That is no failure: what there is stands.
-func (r *runner) interrupted() error {
-	r.record.Interrupted = true
-	return r.keep()
+// block runs every path once, in the given order. That ctx ends is no
+// error: what there is stands.
+func (r *runner) block(ctx context.Context, block int, order []int) error {
+	r.record.Plan.Blocks = append(r.record.Plan.Blocks, labels(r.paths, order))
+	for _, i := range order {
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err := r.run(ctx, block, i); err != nil && ctx.Err() == nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// lacking tells whether a path has fewer runs that count than were planned.
+func (r *runner) lacking() bool {
+	for _, path := range r.record.Paths {
+		count := 0
+		for _, run := range path.Runs {
+			if run.Verdict != results.Invalid {
+				count++
+			}
+		}
+		if count < r.plan.Runs {
+			return true
+		}
+	}
+	return false
 }
 
 func labels(paths []workloads.Path, order []int) []string {

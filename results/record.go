@@ -38,11 +38,12 @@ type Plan struct {
 	Paths            []string `json:"paths"`  // as named by the user, floors first
 	Effect           Effect   `json:"effect"` //
 	RatePerS         float64  `json:"rate_per_s"`
-	DurationNS       int64    `json:"duration_ns"` // measured window of one run
-	WarmupNS         int64    `json:"warmup_ns"`   // before the window, not in it
-	Runs             int      `json:"runs"`        // of each path: one in every block
-	Arrivals         string   `json:"arrivals"`    // constant or poisson
-	Workers          int      `json:"workers"`     // bound on operations in flight
+	DurationNS       int64    `json:"duration_ns"`    // measured window of one run
+	WarmupNS         int64    `json:"warmup_ns"`      // before the window, not in it
+	Runs             int      `json:"runs"`           // of each path: one in every block
+	RepeatInvalid    int      `json:"repeat_invalid"` // blocks that could be added for invalid runs
+	Arrivals         string   `json:"arrivals"`       // constant or poisson
+	Workers          int      `json:"workers"`        // bound on operations in flight
 	OpTimeoutNS      int64    `json:"op_timeout_ns"`
 	Seed             uint64   `json:"seed"`
 	TTLNS            int64    `json:"ttl_ns"`

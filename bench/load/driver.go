@@ -48,7 +48,7 @@ func newDriver(plan Plan, job Job) (*driver, error) {
 }
 
 func (d *driver) run(ctx context.Context) (*Recording, error) {
-	defer holdGarbage()()
+	holdGarbage()
 	d.ctx = context.WithoutCancel(ctx)
 	d.clock = newClock()
 	var err error

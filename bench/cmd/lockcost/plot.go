@@ -56,9 +56,6 @@ func plot(dir, out string, o output, stdout, stderr io.Writer) error {
 			for _, path := range f.Files {
 				fmt.Fprintln(stderr, "drew", path)
 			}
-			for _, note := range f.Notes {
-				fmt.Fprintf(stderr, "%s: %s\n", f.Name, note)
-			}
 		}
 	}
 	if o.format == "json" {

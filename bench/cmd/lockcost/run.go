@@ -90,6 +90,7 @@ func (f *runFlags) flags(c *cobra.Command) {
 	set.DurationVar(&p.Duration, "duration", p.Duration, "measured window of each run")
 	set.DurationVar(&p.Warmup, "warmup", p.Warmup, "before the window, not in it")
 	set.IntVar(&p.Runs, "runs", p.Runs, "runs of each path, one in every block; intervals need 6")
+	set.IntVar(&p.RepeatInvalid, "repeat-invalid", p.RepeatInvalid, "blocks to add, at most, while a path has fewer than --runs runs that are not invalid")
 	set.StringVar(&f.arrivals, "arrivals", string(p.Arrivals), "constant or poisson")
 	set.IntVar(&p.Workers, "workers", p.Workers, "most operations in flight (0: 2 × rate × (longest timeout + hold), at least 64, at most 4096)")
 	set.DurationVar(&p.OpTimeout, "op-timeout", p.OpTimeout, "an operation is given up on this long after its due time")

@@ -40,6 +40,7 @@ func TestBadInputIsRefusedBeforeAnythingStarts(t *testing.T) {
 		{"run --duration 5", "duration"},
 		{"run --warmup -1s", "warm"},
 		{"run --runs 0", "runs"},
+		{"run --repeat-invalid -1", "repeat-invalid"},
 		{"run --workers -1", "workers"},
 		{"run --arrivals bursty", "bursty"},
 		{"run --wait-timeout 500us", "wait-timeout"},
