@@ -160,7 +160,7 @@ func TestStalledServerShowsInFull(t *testing.T) {
 				})
 			}
 			frozen.RLock()
-			frozen.RUnlock()
+			defer frozen.RUnlock()
 			o.End(0)
 			return nil
 		})
