@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"lockcost/bench/doctor"
-	"lockcost/bench/load"
 	"lockcost/env"
 	"lockcost/env/external"
 	"lockcost/env/placement"
@@ -129,16 +128,22 @@ func driveOnce(b *testing.B, stack *env.Stack, plan Plan, path workloads.Path, d
 		b.Fatal(err)
 	}
 	arrivals := plan.load(1)
-	arrivals.Warmup, arrivals.Count = 250*time.Millisecond, int64(b.N)
+	arrivals.Count = int64(b.N)
+	if b.N >= 100 { // fewer are only how the testing package feels its way
+		arrivals.Warmup = 250 * time.Millisecond
+	}
+	ready, err := site.prepare(b.Context(), path, arrivals)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer ready.close()
 	b.ResetTimer()
-	m, err := site.measure(b.Context(), path, arrivals, func(load.Interval) error { return nil })
+	m, err := site.drive(b.Context(), ready, nil)
 	b.StopTimer()
 	if err != nil {
 		b.Fatal(err)
 	}
 	verdict, reasons := results.Judge(m.run, toPath(path), plan.record(), d)
-	// A handful of arrivals, with which the testing package feels its way,
-	// says nothing of the rate.
 	if verdict != results.Valid && int64(b.N) >= results.SamplesFor(results.P99) {
 		b.ReportMetric(1, strings.ToUpper(string(verdict)))
 		b.Logf("%s: %s", verdict, strings.Join(reasons, "; "))

@@ -55,7 +55,12 @@ func drive(t *testing.T, stack *env.Stack, plan Plan, when int, inject func()) r
 	if when == before {
 		once.Do(inject)
 	}
-	m, err := site.measure(t.Context(), path, plan.load(1), func(load.Interval) error {
+	ready, err := site.prepare(t.Context(), path, plan.load(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ready.close()
+	m, err := site.drive(t.Context(), ready, func(load.Interval) error {
 		once.Do(func() { injected.Go(inject) })
 		return nil
 	})

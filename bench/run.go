@@ -159,7 +159,12 @@ func labels(paths []workloads.Path, order []int) []string {
 func (r *runner) run(ctx context.Context, block, i int) error {
 	path, entry := r.paths[i], &r.record.Paths[i]
 	plan := r.plan.load(r.plan.Seed + uint64(block)<<16 + uint64(i))
-	m, err := r.site.measure(ctx, path, plan, func(in load.Interval) error {
+	ready, err := r.site.prepare(ctx, path, plan)
+	if err != nil {
+		return err
+	}
+	defer ready.close()
+	m, err := r.site.drive(ctx, ready, func(in load.Interval) error {
 		r.report(path, in)
 		return r.spool.Add(in.Start, in.Length, in.Samples)
 	})
@@ -174,6 +179,9 @@ func (r *runner) run(ctx context.Context, block, i int) error {
 	run.Verdict, run.Reasons = results.Judge(*run, *entry, r.record.Plan, r.record.Doctor)
 	if drift := results.Drift(m.medians); drift != "" {
 		run.Warnings = append(run.Warnings, drift)
+	}
+	if audited := r.site.audit(ctx, ready, *run); audited != "" {
+		run.Warnings = append(run.Warnings, audited)
 	}
 	entry.Runs = append(entry.Runs, *run)
 	r.done++

@@ -100,60 +100,76 @@ func (s *site) check(ctx context.Context, path workloads.Path) error {
 	return nil
 }
 
-// measured is what one run of a path came to, besides its recording.
+// ready is a path that is open on the site, with orders for one run.
+type ready struct {
+	path    workloads.Path
+	plan    load.Plan
+	session *workloads.Session
+	task    *task
+}
+
+// prepare opens the path and seeds its orders, all that must not fall into
+// a measurement.
+func (s *site) prepare(ctx context.Context, path workloads.Path, plan load.Plan) (*ready, error) {
+	session, err := path.Open(ctx, s.stack, s.settings)
+	if err != nil {
+		return nil, err
+	}
+	t, err := s.task(ctx, session, load.Slots(plan))
+	if err != nil {
+		return nil, errors.Join(err, session.Close())
+	}
+	return &ready{path: path, plan: plan, session: session, task: t}, nil
+}
+
+// measured is what one run of a path came to, without a verdict.
 type measured struct {
 	run     results.Run
 	medians []int64 // of the acquire response, second by second
 }
 
-// measure drives path once. count, when above 0, is the number of arrivals
-// to drive instead of the plan's duration. observe is handed each second.
-func (s *site) measure(ctx context.Context, path workloads.Path, plan load.Plan, observe func(load.Interval) error) (*measured, error) {
-	session, err := path.Open(ctx, s.stack, s.settings)
-	if err != nil {
-		return nil, err
-	}
-	defer session.Close()
-	t, err := s.task(ctx, session, load.Slots(plan))
-	if err != nil {
-		return nil, err
-	}
+// drive runs what was prepared, once. observe is handed each second; nil is
+// allowed. What was measured before an error comes with it.
+func (s *site) drive(ctx context.Context, r *ready, observe func(load.Interval) error) (*measured, error) {
 	m := &measured{}
-	plan.Observe = func(in load.Interval) error {
+	r.plan.Observe = func(in load.Interval) error {
 		m.medians = append(m.medians, median(in.Samples[results.SpanAcquire]))
+		if observe == nil {
+			return nil
+		}
 		return observe(in)
 	}
 	before := s.serverCPU()
-	recording, err := load.Run(ctx, plan, t.job)
+	recording, err := load.Run(ctx, r.plan, r.task.job)
 	if recording == nil {
-		return nil, fmt.Errorf("path %s: %w", path.Label(), err)
+		return nil, fmt.Errorf("path %s: %w", r.path.Label(), err)
 	}
-	after := s.serverCPU()
 	m.run = toRun(recording)
-	m.run.ServerCPU = perOperation(before, after, load.Slots(plan))
-	m.run.Instrument.PoolSize = session.PoolSize
-	m.run.Instrument.LedgerPoolSize = session.LedgerPoolSize
-	if audited := s.audit(ctx, t, load.Slots(plan), recording); audited != "" {
-		m.run.Warnings = append(m.run.Warnings, audited)
-	}
+	m.run.ServerCPU = perOperation(before, s.serverCPU(), load.Slots(r.plan))
+	m.run.Instrument.PoolSize = r.session.PoolSize
+	m.run.Instrument.LedgerPoolSize = r.session.LedgerPoolSize
 	return m, err
 }
 
-// audit holds what the clients were told against what the ledger has.
-func (s *site) audit(ctx context.Context, t *task, orders int64, r *load.Recording) string {
-	if t.session.Guard == nil {
+// close ends the session's connections.
+func (r *ready) close() { _ = r.session.Close() } // nothing is left to be lost with them
+
+// audit holds what the clients were told against what the ledger has, and
+// returns what does not agree, "" where all does.
+func (s *site) audit(ctx context.Context, r *ready, run results.Run) string {
+	if r.session.Guard == nil {
 		return ""
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
 	defer cancel()
-	found, err := s.tables.Audit(ctx, t.firstOrder, int(orders))
+	found, err := s.tables.Audit(ctx, r.task.firstOrder, int(load.Slots(r.plan)))
 	switch {
 	case err != nil:
 		return fmt.Sprintf("the ledger was not audited: %v", err)
 	case found.Doubled > 0:
 		return fmt.Sprintf("%d orders were charged more than once", found.Doubled)
-	case found.Orders < r.Done:
-		return fmt.Sprintf("%d operations were reported done, but only %d orders are charged", r.Done, found.Orders)
+	case found.Orders < run.Granted:
+		return fmt.Sprintf("%d operations were reported done, but only %d orders are charged", run.Granted, found.Orders)
 	}
 	return ""
 }

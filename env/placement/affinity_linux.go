@@ -58,7 +58,7 @@ func schedule(policy, priority uint32) error {
 // realtime tells whether the calling thread goes before every ordinary one.
 func realtime() bool {
 	attr, err := unix.SchedGetAttr(0, 0)
-	return err == nil && attr.Policy == unix.SCHED_FIFO
+	return err == nil && attr.Policy == unix.SCHED_RR
 }
 
 // enter replaces this process by itself on cpus, with mark added to its
@@ -76,7 +76,7 @@ func enter(cpus []int, mark string) error {
 	// The kernel's own threads, those of the file system above all, run on
 	// every CPU and were seen to keep the driver from starting an operation
 	// for 3 to 7 ms. Where we may not go before them, Current says so.
-	_ = schedule(unix.SCHED_FIFO, 1)
+	_ = schedule(unix.SCHED_RR, 1)
 	// Not os.Args[0], which may be relative to a folder we are not in, nor
 	// os.Executable, which go run or a rebuild may have removed.
 	err = syscall.Exec("/proc/self/exe", os.Args, append(os.Environ(), mark))

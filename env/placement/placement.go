@@ -29,7 +29,7 @@ const (
 type Placement struct {
 	Pinned bool // the driver is confined to Driver, which no server shares
 	// Realtime: the driver's threads go before every ordinary thread on its
-	// CPUs (SCHED_FIFO). The servers never do.
+	// CPUs (SCHED_RR). The servers never do.
 	Realtime bool
 	Driver   []int  // CPUs of the driver, ascending
 	Servers  []int  // CPUs for the servers, ascending; the driver's own where not pinned

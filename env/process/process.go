@@ -22,6 +22,12 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
+// Most servers of a kind that a stack may have: it is to fit on one machine.
+const (
+	MaxReplicas  = 16
+	MaxSentinels = 15
+)
+
 const (
 	// masterName is what the Sentinels call the primary.
 	masterName = "mymaster"
@@ -51,8 +57,8 @@ var _ env.Provider = Provider{}
 // takes at most 30 s, and less when ctx ends. An error tells which server
 // was not ready, and ends with the last lines of that server's log.
 func (p Provider) Start(ctx context.Context, spec env.Spec) (*env.Stack, error) {
-	if spec.Replicas < 0 || spec.Sentinels < 0 {
-		return nil, fmt.Errorf("a stack of %d replicas and %d Sentinels", spec.Replicas, spec.Sentinels)
+	if spec.Replicas < 0 || spec.Replicas > MaxReplicas || spec.Sentinels < 0 || spec.Sentinels > MaxSentinels {
+		return nil, fmt.Errorf("a stack of %d replicas and %d Sentinels: at most %d and %d", spec.Replicas, spec.Sentinels, MaxReplicas, MaxSentinels)
 	}
 	programs, err := find(spec)
 	if err != nil {

@@ -153,8 +153,11 @@ func (f *runFlags) checkServers(c *cobra.Command) error {
 		if f.ledger != "" && f.ledger != "none" {
 			return errors.New("--ledger names a server of yours: add --env external, or use --ledger none")
 		}
-		if f.replicas < 0 || f.sentinels < 0 {
-			return errors.New("--replicas and --sentinels: must not be negative")
+		if f.replicas < 0 || max(f.replicas, f.plan.WaitReplicas) > process.MaxReplicas {
+			return fmt.Errorf("--replicas %d, --wait-replicas %d: must be from 0 to %d", f.replicas, f.plan.WaitReplicas, process.MaxReplicas)
+		}
+		if f.sentinels < 0 || f.sentinels > process.MaxSentinels {
+			return fmt.Errorf("--sentinels %d: must be from 0 to %d", f.sentinels, process.MaxSentinels)
 		}
 	case "external":
 		if name := firstSet(c, started); name != "" {
