@@ -15,6 +15,9 @@ endif
 # The race detector needs a C compiler.
 RACE := $(if $(shell command -v gcc),-race)
 
+SHELL := /bin/bash
+.SHELLFLAGS := -o pipefail -c
+
 .DEFAULT_GOAL := help
 .PHONY: help plots test bench deps test-deps build lint clean
 
@@ -35,13 +38,15 @@ plots: deps build
 	$(BIN) plot $(RUN) --out plots/$(notdir $(RUN)) > /dev/null
 	@echo "Figures: plots/$(notdir $(RUN)); the run: $(RUN)"
 
+# One package at a time: tests of the load generator would not share a small
+# machine with databases.
 test: deps test-deps
-	go test $(RACE) -timeout 20m ./...
+	go test $(RACE) -p 1 -timeout 20m $(TEST_FLAGS) ./...
 
 bench: deps
-	go test -run '^$$' -bench . -benchtime 6000x -timeout 30m ./bench | tee bench.out
-	go tool benchstat -col /path bench.out
-	@rm -f bench.out
+	@mkdir -p bin
+	go test -run '^$$' -bench . -benchtime 6000x -timeout 30m ./bench | tee bin/bench.out
+	go tool benchstat -col /path bin/bench.out
 
 deps:
 	@sh env/deps.sh redis-server=redis-server mariadbd=mariadb-server-core

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"lockcost/bench/load"
@@ -81,8 +82,14 @@ func (p Plan) Check() error {
 		return fmt.Errorf("--workers %d: must be 0, for a number that follows from the rate, or above", p.Workers)
 	case p.WaitReplicas < 1:
 		return fmt.Errorf("--wait-replicas %d: must be at least 1", p.WaitReplicas)
-	case p.WaitTimeout < time.Millisecond:
-		return fmt.Errorf("--wait-timeout %v: must be at least 1ms: WAIT takes whole milliseconds, and 0 would wait forever", p.WaitTimeout)
+	case p.WaitTimeout < time.Millisecond || p.WaitTimeout%time.Millisecond != 0:
+		return fmt.Errorf("--wait-timeout %v: must be whole milliseconds, at least 1ms: WAIT takes no fractions, and 0 would wait forever", p.WaitTimeout)
+	case p.OpTimeout <= 0:
+		return fmt.Errorf("--op-timeout %v: must be above 0", p.OpTimeout)
+	case p.WaitTimeout >= p.OpTimeout && p.waits():
+		return fmt.Errorf("--wait-timeout %v: must be below --op-timeout %v, at which the operation is given up on", p.WaitTimeout, p.OpTimeout)
+	case p.Warmup < 0:
+		return fmt.Errorf("--warmup %v: must not be negative", p.Warmup)
 	}
 	if err := unique(p.Paths); err != nil {
 		return err
@@ -98,6 +105,11 @@ func (p Plan) Check() error {
 		return fmt.Errorf("--%w", err)
 	}
 	return nil
+}
+
+// waits tells whether a path of the plan uses WAIT.
+func (p Plan) waits() bool {
+	return slices.ContainsFunc(p.Paths, func(path workloads.Path) bool { return path.Needs(p.settings()).Replicas > 0 })
 }
 
 func unique(paths []workloads.Path) error {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"lockcost/bench/doctor"
+	"lockcost/bench/load"
 	"lockcost/env"
 	"lockcost/env/external"
 	"lockcost/env/placement"
@@ -25,6 +26,7 @@ func TestMain(m *testing.M) {
 		if err := placement.Enter(); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 		}
+		load.HoldGarbage()
 	}
 	status := m.Run()
 	if err := shared.close(); err != nil {
@@ -129,6 +131,7 @@ func driveOnce(b *testing.B, stack *env.Stack, plan Plan, path workloads.Path, d
 	}
 	arrivals := plan.load(1)
 	arrivals.Count = int64(b.N)
+	plan.Duration = time.Duration(float64(b.N) / plan.Rate * float64(time.Second))
 	if b.N >= 100 { // fewer are only how the testing package feels its way
 		arrivals.Warmup = 250 * time.Millisecond
 	}

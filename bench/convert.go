@@ -2,7 +2,6 @@ package bench
 
 import (
 	"maps"
-	"slices"
 	"time"
 
 	"lockcost/bench/load"
@@ -23,7 +22,7 @@ func toRun(r *load.Recording) results.Run {
 		Reasons:    []string{},
 	}
 	if r.Window > 0 {
-		run.AchievedPerS = float64(r.Completed) / r.Window.Seconds()
+		run.AchievedPerS = float64(r.InWindow) / r.Window.Seconds()
 	}
 	for name, h := range r.Spans {
 		if h.Count() > 0 {
@@ -50,15 +49,6 @@ func (p Plan) record() results.Plan {
 		plan.Paths = append(plan.Paths, path.Label())
 	}
 	return plan
-}
-
-// median of the samples, 0 where there are none.
-func median(samples []int64) int64 {
-	if len(samples) == 0 {
-		return 0
-	}
-	sorted := slices.Sorted(slices.Values(samples))
-	return sorted[len(sorted)/2]
 }
 
 // serverCPU is the CPU time that each server of ours has used so far.

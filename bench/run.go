@@ -5,11 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"time"
 
 	"lockcost/bench/doctor"
-	"lockcost/bench/load"
 	"lockcost/env"
 	"lockcost/results"
 	"lockcost/workloads"
@@ -47,6 +45,7 @@ func Run(ctx context.Context, plan Plan, stack *env.Stack, folder *results.Folde
 		return nil, err
 	}
 	if err := r.blocks(ctx); err != nil {
+		r.record.Interrupted = true
 		return r.record, errors.Join(err, r.keep())
 	}
 	return r.record, nil
@@ -158,13 +157,13 @@ func labels(paths []workloads.Path, order []int) []string {
 // run drives one path once and keeps what came out.
 func (r *runner) run(ctx context.Context, block, i int) error {
 	path, entry := r.paths[i], &r.record.Paths[i]
-	plan := r.plan.load(r.plan.Seed + uint64(block)<<16 + uint64(i))
+	plan := r.plan.load(r.plan.Seed + uint64(block)) // the paths of a block have the same arrivals
 	ready, err := r.site.prepare(ctx, path, plan)
 	if err != nil {
 		return err
 	}
 	defer ready.close()
-	m, err := r.site.drive(ctx, ready, func(in load.Interval) error {
+	m, err := r.site.drive(ctx, ready, func(in second) error {
 		r.report(path, in)
 		return r.spool.Add(in.Start, in.Length, in.Samples)
 	})
@@ -177,7 +176,7 @@ func (r *runner) run(ctx context.Context, block, i int) error {
 	}
 	run.Index = block
 	run.Verdict, run.Reasons = results.Judge(*run, *entry, r.record.Plan, r.record.Doctor)
-	if drift := results.Drift(m.medians); drift != "" {
+	if drift := results.Drift(m.medians); drift != "" && !entry.Floor {
 		run.Warnings = append(run.Warnings, drift)
 	}
 	if audited := r.site.audit(ctx, ready, *run); audited != "" {
@@ -185,7 +184,7 @@ func (r *runner) run(ctx context.Context, block, i int) error {
 	}
 	entry.Runs = append(entry.Runs, *run)
 	r.done++
-	r.report(path, load.Interval{})
+	r.report(path, second{})
 	logged := r.spool.Encode(entry.Label(), run.Index, entry.ReplicaRTTNS, run.StartedAt)
 	return errors.Join(err, logged, r.keep())
 }
@@ -201,14 +200,10 @@ func (r *runner) keep() error {
 }
 
 // report tells how far the run of path has come.
-func (r *runner) report(path workloads.Path, in load.Interval) {
-	p := Progress{Step: "measuring", Done: r.done, Total: r.total, Path: path.Label()}
+func (r *runner) report(path workloads.Path, in second) {
+	p := Progress{Step: "measuring", Done: r.done, Total: r.total, Path: path.Label(), P99: time.Duration(in.p99)}
 	if in.Length > 0 {
 		p.PerS = float64(in.Completed) / in.Length.Seconds()
-	}
-	if acquire := in.Samples[results.SpanAcquire]; len(acquire) > 0 {
-		sorted := slices.Sorted(slices.Values(acquire))
-		p.P99 = time.Duration(sorted[len(sorted)*99/100])
 	}
 	each := r.plan.Warmup + r.plan.Duration
 	if r.done > 0 {

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"lockcost/bench/load"
@@ -125,19 +126,39 @@ func (s *site) prepare(ctx context.Context, path workloads.Path, plan load.Plan)
 // measured is what one run of a path came to, without a verdict.
 type measured struct {
 	run     results.Run
-	medians []int64 // of the acquire response, second by second
+	medians []int64 // of the acquire response, second by second; 0 where there was none
+}
+
+// second is what is looked at while a run goes on: of its acquire responses,
+// 0 where nothing was granted.
+type second struct {
+	load.Interval
+	p50, p99 int64
+}
+
+// glanceSamples bounds what is sorted each second on the driver's CPU.
+const glanceSamples = 2000
+
+func glance(in load.Interval) second {
+	acquire := in.Samples[results.SpanAcquire]
+	if len(acquire) == 0 {
+		return second{Interval: in}
+	}
+	sorted := slices.Sorted(slices.Values(acquire[:min(len(acquire), glanceSamples)]))
+	return second{in, sorted[len(sorted)/2], sorted[len(sorted)*99/100]}
 }
 
 // drive runs what was prepared, once. observe is handed each second; nil is
 // allowed. What was measured before an error comes with it.
-func (s *site) drive(ctx context.Context, r *ready, observe func(load.Interval) error) (*measured, error) {
+func (s *site) drive(ctx context.Context, r *ready, observe func(second) error) (*measured, error) {
 	m := &measured{}
 	r.plan.Observe = func(in load.Interval) error {
-		m.medians = append(m.medians, median(in.Samples[results.SpanAcquire]))
+		now := glance(in)
+		m.medians = append(m.medians, now.p50)
 		if observe == nil {
 			return nil
 		}
-		return observe(in)
+		return observe(now)
 	}
 	before := s.serverCPU()
 	recording, err := load.Run(ctx, r.plan, r.task.job)
@@ -145,9 +166,13 @@ func (s *site) drive(ctx context.Context, r *ready, observe func(load.Interval) 
 		return nil, fmt.Errorf("path %s: %w", r.path.Label(), err)
 	}
 	m.run = toRun(recording)
-	m.run.ServerCPU = perOperation(before, s.serverCPU(), load.Slots(r.plan))
+	if !recording.Interrupted { // how many of the warm-up were run is not known then
+		m.run.ServerCPU = perOperation(before, s.serverCPU(), load.Slots(r.plan))
+	}
 	m.run.Instrument.PoolSize = r.session.PoolSize
 	m.run.Instrument.LedgerPoolSize = r.session.LedgerPoolSize
+	lockWait, ledgerWait := r.session.PoolWaits()
+	m.run.Instrument.PoolWaitNS, m.run.Instrument.LedgerPoolWaitNS = int64(lockWait), int64(ledgerWait)
 	return m, err
 }
 
@@ -162,7 +187,8 @@ func (s *site) audit(ctx context.Context, r *ready, run results.Run) string {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
 	defer cancel()
-	found, err := s.tables.Audit(ctx, r.task.firstOrder, int(load.Slots(r.plan)))
+	warmup, all := load.WarmupSlots(r.plan), load.Slots(r.plan)
+	found, err := s.tables.Audit(ctx, r.task.firstOrder+warmup, int(all-warmup))
 	switch {
 	case err != nil:
 		return fmt.Sprintf("the ledger was not audited: %v", err)

@@ -29,10 +29,8 @@ func verdictCell(p Path) string {
 // achievedCell is the median of the rates of the runs that count.
 func achievedCell(p Path) string {
 	var rates []float64
-	for _, run := range p.Runs {
-		if run.usable() {
-			rates = append(rates, run.AchievedPerS)
-		}
+	for _, run := range p.Usable() {
+		rates = append(rates, run.AchievedPerS)
 	}
 	if len(rates) == 0 {
 		return absent
@@ -40,8 +38,7 @@ func achievedCell(p Path) string {
 	return fmt.Sprintf("%.4g/s", medianOf(rates).center)
 }
 
-// levelCell is a level, with its interval in the same unit. Where slots
-// expired it is a lower bound, since the slowest have no response.
+// levelCell is a level, with its interval in the same unit.
 func levelCell(p Path, span SpanName, percentile Percentile, interval bool) string {
 	l, ok := p.Summary[span][percentile]
 	if !ok {
@@ -52,14 +49,16 @@ func levelCell(p Path, span SpanName, percentile Percentile, interval bool) stri
 		unit := unitOf(l.MedianNS)
 		cell += fmt.Sprintf(" [%s, %s]", unit.number(*l.LowNS), unit.number(*l.HighNS))
 	}
-	if p.tally().expired > 0 && span != SpanLag {
+	if l.LowerBound {
 		cell = "≥ " + cell
 	}
 	return cell
 }
 
+var boundSigns = map[Bound]string{BoundLower: "≥ ", BoundUpper: "≤ ", BoundUnknown: "? "}
+
 func ratioCell(c Cost) string {
-	cell := "×" + threeDigits(c.Ratio)
+	cell := boundSigns[c.Bound] + "×" + threeDigits(c.Ratio)
 	if c.RatioLow != nil && c.RatioHigh != nil {
 		cell += fmt.Sprintf(" [%s, %s]", threeDigits(*c.RatioLow), threeDigits(*c.RatioHigh))
 	}
@@ -67,12 +66,13 @@ func ratioCell(c Cost) string {
 }
 
 func deltaCell(c Cost) string {
+	sign := boundSigns[c.Bound]
 	if c.DeltaLowNS == nil || c.DeltaHighNS == nil {
-		return signed(c.DeltaNS) + ", n too small"
+		return sign + signed(c.DeltaNS) + ", n too small"
 	}
 	// All three in the unit of the greatest: a centre near 0 has none of its own.
 	unit := unitOf(max(size(c.DeltaNS), size(*c.DeltaLowNS), size(*c.DeltaHighNS)))
-	return fmt.Sprintf("%s %s [%s, %s]", unit.signed(c.DeltaNS), unit.name,
+	return sign + fmt.Sprintf("%s %s [%s, %s]", unit.signed(c.DeltaNS), unit.name,
 		unit.signed(*c.DeltaLowNS), unit.signed(*c.DeltaHighNS))
 }
 
@@ -107,10 +107,7 @@ type tally struct {
 
 func (p Path) tally() tally {
 	t := tally{errors: map[string]int64{}}
-	for _, run := range p.Runs {
-		if !run.usable() {
-			continue
-		}
+	for _, run := range p.Usable() {
 		t.completed += run.Completed
 		t.granted += run.Granted
 		t.refused += run.Held + run.Unreplicated

@@ -14,9 +14,11 @@ const (
 // Drift looks at the medians of the seconds of one run, in nanoseconds, and
 // returns a warning if they went one way: the last third's level over 10 %
 // from the first's, and the middle third's between the two. It returns ""
-// otherwise, and for fewer than 6 seconds. What drifts is flagged and never
+// otherwise, and for fewer than 6 seconds. A second without samples has 0, and
+// is passed over. What drifts is flagged and never
 // trimmed.
 func Drift(perSecondMedians []int64) (warning string) {
+	perSecondMedians = slices.DeleteFunc(slices.Clone(perSecondMedians), func(ns int64) bool { return ns == 0 })
 	n := len(perSecondMedians)
 	if n < driftSeconds {
 		return ""

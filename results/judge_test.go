@@ -73,8 +73,22 @@ func TestJudge(t *testing.T) {
 		{"less, workers idle", func(r *Run, _ *Path, _ *Plan, _ *Doctor) { r.AchievedPerS = 989.9 }, Invalid, "989.9/s of 1000/s"},
 		{"less, workers busy", func(r *Run, _ *Path, _ *Plan, _ *Doctor) {
 			r.AchievedPerS = 989.9
-			r.Instrument.Queued = 5
+			r.Instrument.InFlightAtEnd = 61
 		}, Saturated, "989.9/s of 1000/s"},
+		{"less, and the driver is to blame", func(r *Run, _ *Path, _ *Plan, _ *Doctor) {
+			r.AchievedPerS = 989.9
+			r.Instrument.InFlightAtEnd, r.Instrument.LateAtEnd = 61, 60
+		}, Invalid, "989.9/s of 1000/s were achieved, with workers idle"},
+		{"less by the few in flight at a low rate", func(r *Run, _ *Path, plan *Plan, _ *Doctor) {
+			r.AchievedPerS, plan.RatePerS = 9.5, 10
+			r.Instrument.InFlightAtEnd = 3
+		}, Valid, ""},
+		{"given up on", func(r *Run, _ *Path, _ *Plan, _ *Doctor) {
+			r.Errors = map[string]int64{"redis-timeout": 31, "ledger-timeout": 30, "redis-error": 500}
+		}, Saturated, "61 of 6000 operations were given up on"},
+		{"a few given up on", func(r *Run, _ *Path, _ *Plan, _ *Doctor) {
+			r.Errors = map[string]int64{"redis-timeout": 60, "redis-error": 500}
+		}, Valid, ""},
 		{"less, interrupted", func(r *Run, _ *Path, _ *Plan, _ *Doctor) {
 			r.AchievedPerS = 400
 			r.Interrupted = true
@@ -99,6 +113,10 @@ func TestJudge(t *testing.T) {
 			r.Expired, r.Instrument.Queued, plan.HoldNS = 1, 50, 1_000_000_001
 		}, Saturated, "workers: 2000"},
 		{"pool", func(r *Run, _ *Path, _ *Plan, _ *Doctor) { setP99(r, SpanPoolWait, 50_001) }, Saturated, "pool: operations waited 50.0 µs"},
+		{"the ledger's pool", func(r *Run, _ *Path, _ *Plan, _ *Doctor) {
+			setP99(r, SpanPoolWait, 50_001)
+			r.Instrument.LedgerPoolSize, r.Instrument.LedgerPoolWaitNS = 10, 5
+		}, Saturated, "pool: operations waited 50.0 µs for a connection at P99, over a tenth of the acquire response's 500 µs; the ledger has 10"},
 		{"pool as large as the workers", func(r *Run, _ *Path, _ *Plan, _ *Doctor) {
 			setP99(r, SpanPoolWait, 50_001)
 			r.Instrument.PoolSize = 2000

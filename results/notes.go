@@ -151,7 +151,7 @@ func (r *Record) sampleNotes() []string {
 		if _, ok := p.Summary[SpanAcquire][P999]; !ok && p.tally().granted > 0 && !p.Floor {
 			missing = append(missing, p.Label())
 		}
-		if p.tally().expired > 0 {
+		if censored(p.Usable()) {
 			bounds = append(bounds, p.Label())
 		}
 	}
@@ -163,6 +163,6 @@ func (r *Record) sampleNotes() []string {
 	add(few, "n too small: an interval at 95 %% takes 6 runs that count, and these have fewer: %s.")
 	add(failing, "Too few operations got the lock for any percentile of acquire: %s.")
 	add(missing, fmt.Sprintf("%s is left out where a run has fewer than %d grants: %%s.", P999.Title(), SamplesFor(P999)))
-	add(bounds, "≥: slots expired without a response, so percentiles are lower bounds: %s.")
+	add(bounds, "≥: operations expired or were given up on at a timeout, so the slowest are missing and percentiles are lower bounds: %s.")
 	return notes
 }

@@ -105,7 +105,7 @@ type Run struct {
 	Held         int64              `json:"held"`
 	Unreplicated int64              `json:"unreplicated"`
 	Errors       map[string]int64   `json:"errors"`
-	AchievedPerS float64            `json:"achieved_per_s"` // completed over the planned window
+	AchievedPerS float64            `json:"achieved_per_s"` // completed inside the window, whenever due, over its length
 	Spans        map[SpanName]Span  `json:"spans"`
 	Instrument   Instrument         `json:"instrument"`
 	ServerCPU    map[string]float64 `json:"server_cpu_ns_per_op,omitempty"` // by server name
@@ -172,6 +172,9 @@ type Level struct {
 	LowNS      *int64  `json:"low_ns"`
 	HighNS     *int64  `json:"high_ns"`
 	Confidence float64 `json:"confidence"` // 0 to 1
+	// LowerBound: operations were given up on or never started, so the
+	// slowest are not in it.
+	LowerBound bool `json:"lower_bound,omitempty"`
 }
 
 // Cost is a path's percentile against setnx's, block by block: the median of
@@ -188,25 +191,44 @@ type Cost struct {
 	DeltaHighNS *int64   `json:"delta_high_ns"`
 	Confidence  float64  `json:"confidence"`
 	PValue      *float64 `json:"p_value"` // nil where there are too few runs for a test
+	// Bound says what it is a bound of where the slowest operations are
+	// missing from one side.
+	Bound Bound `json:"bound,omitempty"`
 }
+
+// Bound says on which side of a number the truth lies.
+type Bound string
+
+// The bounds. Where both sides of a cost lack their slowest operations,
+// nothing is known of it.
+const (
+	BoundLower   Bound = "lower"
+	BoundUpper   Bound = "upper"
+	BoundUnknown Bound = "unknown"
+)
 
 // Instrument is what the driver observed of itself during one run.
 type Instrument struct {
-	Workers        int     `json:"workers"`          // bound on operations in flight
-	WorkersStarted int     `json:"workers_started"`  // workers are started as they are needed
-	WorkersBusyMax int     `json:"workers_busy_max"` // most operations ever in flight
-	Queued         int64   `json:"queued"`           // slots that waited because all workers were busy
-	LateByDriver   int64   `json:"late_by_driver"`   // slots claimed late for any other reason
-	PoolSize       int     `json:"pool_size"`        // connections of the lock client
-	LedgerPoolSize int     `json:"ledger_pool_size"` // connections to the ledger
-	Pauses         int64   `json:"pauses"`           // times that the driver stood still
-	PauseMaxNS     int64   `json:"pause_max_ns"`
-	CPUBusyRatio   float64 `json:"cpu_busy_ratio"` // of the driver's CPUs, 0 to 1
-	Overflow       int64   `json:"overflow"`       // samples above the histograms' range
-	SchedP99NS     int64   `json:"sched_latency_p99_ns"`
-	GCCycles       int64   `json:"gc_cycles"`
-	GCPauseMaxNS   int64   `json:"gc_pause_max_ns"`
-	GCPauseTotalNS int64   `json:"gc_pause_total_ns"`
+	Workers          int     `json:"workers"`             // bound on operations in flight
+	WorkersStarted   int     `json:"workers_started"`     // workers are started as they are needed
+	WorkersBusyMax   int     `json:"workers_busy_max"`    // most operations ever in flight
+	Queued           int64   `json:"queued"`              // slots that waited because all workers were busy
+	LateByDriver     int64   `json:"late_by_driver"`      // slots claimed late for any other reason
+	InFlightAtStart  int64   `json:"in_flight_at_start"`  // operations under way when the window began
+	InFlightAtEnd    int64   `json:"in_flight_at_end"`    // and when it ended, slots that were due included
+	LateAtEnd        int64   `json:"late_at_end"`         // of these, slots that nothing but the driver kept from starting
+	PoolSize         int     `json:"pool_size"`           // connections of the lock client
+	LedgerPoolSize   int     `json:"ledger_pool_size"`    // connections to the ledger
+	PoolWaitNS       int64   `json:"pool_wait_ns"`        // all operations' waits for the lock client's connections
+	LedgerPoolWaitNS int64   `json:"ledger_pool_wait_ns"` // and for the ledger's
+	Pauses           int64   `json:"pauses"`              // times that the driver stood still
+	PauseMaxNS       int64   `json:"pause_max_ns"`
+	CPUBusyRatio     float64 `json:"cpu_busy_ratio"` // of the driver's CPUs, 0 to 1
+	Overflow         int64   `json:"overflow"`       // samples above the histograms' range
+	SchedP99NS       int64   `json:"sched_latency_p99_ns"`
+	GCCycles         int64   `json:"gc_cycles"`
+	GCPauseMaxNS     int64   `json:"gc_pause_max_ns"`
+	GCPauseTotalNS   int64   `json:"gc_pause_total_ns"`
 }
 
 // Doctor is what was measured of the instrument just before the runs.

@@ -71,6 +71,16 @@ func mannWhitney(a, b []float64) (p float64, ok bool) {
 	return benchmath.AssumeNothing.Compare(sample(a), sample(b)).P, true
 }
 
+// leastP is the least p-value that n values against n others can come to:
+// that of one of the two orders in which they do not mix.
+func leastP(n int) float64 {
+	orders := 1.0 // 2n over n
+	for i := 1; i <= n; i++ {
+		orders *= float64(n+i) / float64(i)
+	}
+	return 2 / orders
+}
+
 // Holm corrects the p-values of one family for their number, so that the
 // chance of even one false alarm stays below the level they are read at. The
 // results stand in the order of pValues. See Holm, A simple sequentially

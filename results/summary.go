@@ -1,6 +1,10 @@
 package results
 
-import "math"
+import (
+	"math"
+	"slices"
+	"strings"
+)
 
 // baseline is the path that costs are stated against.
 const baseline = "setnx"
@@ -9,17 +13,18 @@ const baseline = "setnx"
 // instrument's, or of operations that did not get the lock.
 var costSpans = []SpanName{SpanAcquire, SpanAcquireService, SpanEffect, SpanRelease, SpanTotal}
 
-// Summarize fills in Summary and Cost of every path from its runs. Invalid
-// runs do not enter; N says how many did. It reads nothing but the runs, so
-// that calling it again changes nothing.
+// Summarize fills in Summary and Cost of every path from the runs that count
+// (Path.Usable); N says how many did. It reads nothing but the runs, so that
+// calling it again changes nothing.
 func (r *Record) Summarize() {
 	base := r.base()
 	for i := range r.Paths {
 		p := &r.Paths[i]
-		p.Summary = summarize(p.Runs)
+		usable := p.Usable()
+		p.Summary = summarize(usable)
 		p.Cost = nil
 		if base >= 0 && i != base && !p.Floor {
-			p.Cost = costs(p.Runs, r.Paths[base].Runs)
+			p.Cost = costs(usable, r.Paths[base].Usable())
 		}
 	}
 	r.correct()
@@ -37,11 +42,14 @@ func (r *Record) base() int {
 
 func summarize(runs []Run) map[SpanName]map[Percentile]Level {
 	summary := map[SpanName]map[Percentile]Level{}
+	bounded := censored(runs)
 	for _, span := range SpanNames {
 		levels := map[Percentile]Level{}
 		for _, p := range Percentiles {
 			if values := valuesOf(runs, span, p); len(values) > 0 {
-				levels[p] = level(values)
+				l := level(values)
+				l.LowerBound = bounded && span != SpanLag
+				levels[p] = l
 			}
 		}
 		if len(levels) > 0 {
@@ -51,15 +59,50 @@ func summarize(runs []Run) map[SpanName]map[Percentile]Level {
 	return summary
 }
 
-// usable says whether the run's numbers enter a summary. A run that was not
-// judged does not.
-func (r Run) usable() bool { return r.Verdict == Valid || r.Verdict == Saturated }
+// Usable are the runs whose numbers count: judged, not invalid, and not cut
+// short, unless the path has none that was not.
+func (p Path) Usable() []Run {
+	var whole, short []Run
+	for _, run := range p.Runs {
+		switch {
+		case run.Verdict != Valid && run.Verdict != Saturated:
+		case run.Interrupted:
+			short = append(short, run)
+		default:
+			whole = append(whole, run)
+		}
+	}
+	if len(whole) > 0 {
+		return whole
+	}
+	return short
+}
 
-// valuesOf are the percentile's values in the runs that have it and count.
+// Censored counts the operations whose response is not known because it was
+// too slow: slots that expired, and operations given up on at a timeout.
+func (r Run) Censored() int64 {
+	n := r.Expired
+	for kind, count := range r.Errors {
+		if strings.HasSuffix(kind, timeoutKind) {
+			n += count
+		}
+	}
+	return n
+}
+
+// timeoutKind ends the kinds of errors that mean that an operation was given
+// up on: redis-timeout, ledger-timeout, pool-timeout.
+const timeoutKind = "timeout"
+
+func censored(runs []Run) bool {
+	return slices.ContainsFunc(runs, func(r Run) bool { return r.Censored() > 0 })
+}
+
+// valuesOf are the percentile's values in the runs that have it.
 func valuesOf(runs []Run, span SpanName, p Percentile) []float64 {
 	var values []float64
 	for _, run := range runs {
-		if ns, ok := run.Spans[span].At(p); ok && run.usable() {
+		if ns, ok := run.Spans[span].At(p); ok {
 			values = append(values, float64(ns))
 		}
 	}
@@ -77,11 +120,14 @@ func level(values []float64) Level {
 
 func costs(runs, base []Run) map[SpanName]map[Percentile]Cost {
 	all := map[SpanName]map[Percentile]Cost{}
+	bound := boundOf(censored(runs), censored(base))
 	for _, span := range costSpans {
 		costs := map[Percentile]Cost{}
 		for _, p := range Percentiles {
 			if ours, theirs := paired(runs, base, span, p); len(ours) > 0 {
-				costs[p] = cost(ours, theirs)
+				c := cost(ours, theirs)
+				c.Bound = bound
+				costs[p] = c
 			}
 		}
 		if len(costs) > 0 {
@@ -94,14 +140,26 @@ func costs(runs, base []Run) map[SpanName]map[Percentile]Cost {
 	return all
 }
 
+func boundOf(ours, theirs bool) Bound {
+	switch {
+	case ours && theirs:
+		return BoundUnknown
+	case ours:
+		return BoundLower
+	case theirs:
+		return BoundUpper
+	}
+	return ""
+}
+
 // paired returns the percentile's values of the two paths, block by block,
-// leaving out blocks in which either has none that counts.
+// leaving out blocks in which either has none.
 func paired(runs, base []Run, span SpanName, p Percentile) (ours, theirs []float64) {
 	for _, run := range runs {
 		a, okA := run.Spans[span].At(p)
 		other, found := inBlock(base, run.Index)
 		b, okB := other.Spans[span].At(p)
-		if found && okA && okB && b > 0 && run.usable() && other.usable() {
+		if found && okA && okB && b > 0 {
 			ours, theirs = append(ours, float64(a)), append(theirs, float64(b))
 		}
 	}
@@ -138,22 +196,28 @@ func cost(ours, theirs []float64) Cost {
 }
 
 // correct applies Holm's correction to the p-values of all paths within one
-// span and percentile.
+// span and percentile. Where so few blocks could not have shown a difference
+// among so many paths, there is no p-value.
 func (r *Record) correct() {
 	for _, span := range costSpans {
 		for _, p := range Percentiles {
-			var family []*float64
-			for _, path := range r.Paths {
+			var family []Cost
+			var of []int
+			for i, path := range r.Paths {
 				if c, ok := path.Cost[span][p]; ok && c.PValue != nil {
-					family = append(family, c.PValue)
+					family, of = append(family, c), append(of, i)
 				}
 			}
 			raw := make([]float64, len(family))
-			for i, value := range family {
-				raw[i] = *value
+			for i, c := range family {
+				raw[i] = *c.PValue
 			}
 			for i, value := range Holm(raw) {
-				*family[i] = value
+				family[i].PValue = nil
+				if leastP(family[i].N)*float64(len(family)) < 1-intervalConfidence {
+					family[i].PValue = &value
+				}
+				r.Paths[of[i]].Cost[span][p] = family[i]
 			}
 		}
 	}

@@ -65,18 +65,61 @@ func TestInvalidRunsDoNotEnter(t *testing.T) {
 	}
 }
 
-// 4 of 4 apart gives p = 2/70 each, and Holm doubles the lesser of two.
+// 5 of 5 apart gives p = 2/252 each, and Holm doubles the lesser of two. 4 of
+// 4 gives 2/70, which doubled cannot come below 0.05: no p-value then.
 func TestHolmOverThePathsOfASpan(t *testing.T) {
 	r := Record{Paths: []Path{
-		{Path: "setnx", Runs: runsOf(SpanAcquire, 100, 101, 102, 103)},
-		{Path: "fencing", Runs: runsOf(SpanAcquire, 200, 201, 202, 203)},
-		{Path: "combined", Runs: runsOf(SpanAcquire, 300, 301, 302, 303)},
+		{Path: "setnx", Runs: runsOf(SpanAcquire, 100, 101, 102, 103, 104)},
+		{Path: "fencing", Runs: runsOf(SpanAcquire, 200, 201, 202, 203, 204)},
+		{Path: "combined", Runs: runsOf(SpanAcquire, 300, 301, 302, 303, 304)},
 	}}
 	r.Summarize()
 	for _, p := range r.Paths[1:] {
-		if got := *p.Cost[SpanAcquire][P50].PValue; !about(got, 4.0/70) {
-			t.Errorf("%s: p = %v, want 4/70", p.Path, got)
+		if got := *p.Cost[SpanAcquire][P50].PValue; !about(got, 4.0/252) {
+			t.Errorf("%s: p = %v, want 4/252", p.Path, got)
 		}
+	}
+	for i := range r.Paths {
+		r.Paths[i].Runs = r.Paths[i].Runs[:4]
+	}
+	r.Summarize()
+	for _, p := range r.Paths[1:] {
+		if got := p.Cost[SpanAcquire][P50].PValue; got != nil {
+			t.Errorf("%s: p = %v from 4 blocks and 2 paths", p.Path, *got)
+		}
+	}
+}
+
+func TestWhatIsMissingIsSaid(t *testing.T) {
+	r := Record{Paths: []Path{
+		{Path: "setnx", Runs: runsOf(SpanAcquire, 100, 100)},
+		{Path: "fencing", Runs: runsOf(SpanAcquire, 110, 110)},
+		{Path: "combined", Runs: runsOf(SpanAcquire, 120, 120)},
+	}}
+	r.Paths[1].Runs[1].Errors = map[string]int64{"redis-timeout": 1}
+	r.Summarize()
+	if r.Paths[0].Summary[SpanAcquire][P50].LowerBound || !r.Paths[1].Summary[SpanAcquire][P50].LowerBound {
+		t.Error("the path with an operation given up on, and no other, is a lower bound")
+	}
+	if got := r.Paths[1].Cost[SpanAcquire][P50].Bound; got != BoundLower {
+		t.Errorf("its cost is a bound of kind %q", got)
+	}
+	r.Paths[0].Runs[0].Expired = 1
+	r.Summarize()
+	if a, b := r.Paths[1].Cost[SpanAcquire][P50].Bound, r.Paths[2].Cost[SpanAcquire][P50].Bound; a != BoundUnknown || b != BoundUpper {
+		t.Errorf("with slots of setnx expired, the costs are bounds of kind %q and %q", a, b)
+	}
+}
+
+func TestRunsCutShortCountOnlyForWantOfOthers(t *testing.T) {
+	p := Path{Path: "setnx", Runs: runsOf(SpanAcquire, 100, 200)}
+	p.Runs[1].Interrupted = true
+	if got := p.Usable(); len(got) != 1 || got[0].Interrupted {
+		t.Errorf("%d runs count, want the whole one", len(got))
+	}
+	p.Runs = p.Runs[1:]
+	if got := p.Usable(); len(got) != 1 {
+		t.Errorf("%d runs count, want the only one there is", len(got))
 	}
 }
 

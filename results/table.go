@@ -91,7 +91,7 @@ func (t *table) costs(title string, span SpanName) {
 	rows := columns{{"path", "at", "ratio", "difference", "p (Holm)", ""}}
 	for _, p := range t.paths(false) {
 		label := p.Label()
-		for _, percentile := range []Percentile{P50, P99} {
+		for _, percentile := range []Percentile{P50, P99, P999} {
 			c, ok := p.Cost[span][percentile]
 			if !ok {
 				continue

@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -66,7 +67,6 @@ func Find(spec string) (Path, error) {
 		return Path{}, fmt.Errorf("unknown path %q: the paths are %s", name, strings.Join(names, ", "))
 	}
 	p := all[i]
-	p.chosen = map[string]string{}
 	if rest == "" {
 		return p, nil
 	}
@@ -100,6 +100,9 @@ func (p *Path) set(setting string) error {
 	if _, twice := p.chosen[name]; twice {
 		return fmt.Errorf("path %s: option %s is given twice", p.Name, name)
 	}
+	if p.chosen == nil {
+		p.chosen = map[string]string{}
+	}
 	p.chosen[name] = value
 	return nil
 }
@@ -121,8 +124,12 @@ func (p Path) OptionsHelp() string {
 	return strings.Join(texts, ", ")
 }
 
-// Options are those that were given, with their values.
-func (p Path) Options() map[string]string { return p.chosen }
+// Options are those that were given, with their values; never nil.
+func (p Path) Options() map[string]string {
+	options := map[string]string{}
+	maps.Copy(options, p.chosen)
+	return options
+}
 
 // Label is how the path is written, its options in order of name.
 func (p Path) Label() string {
@@ -173,6 +180,18 @@ type Session struct {
 
 	client *lock.Client
 	db     *ledger.DB
+}
+
+// PoolWaits is how long operations have stood in line for a connection of the
+// lock client and of the ledger so far, added up.
+func (s *Session) PoolWaits() (lock, ledger time.Duration) {
+	if s.client != nil {
+		lock = s.client.PoolWait()
+	}
+	if s.db != nil {
+		ledger = s.db.PoolWait()
+	}
+	return lock, ledger
 }
 
 // Close ends the session's connections.

@@ -2,6 +2,7 @@ package load
 
 import (
 	"errors"
+	"fmt"
 	"time"
 
 	"lockcost/results"
@@ -96,7 +97,7 @@ func (c *collector) drain(until time.Duration) error {
 	d.mu.Lock()
 	workers := d.workers[:len(d.workers):len(d.workers)]
 	d.mu.Unlock()
-	pauses := d.pauses.take()
+	pauses := d.pauses.list()
 	for _, w := range workers {
 		for _, s := range w.take() {
 			c.add(s, pauses)
@@ -137,6 +138,7 @@ func (c *collector) add(s sample, pauses []pause) {
 	case s.late != onTime:
 		r.Instrument.LateByDriver++
 	}
+	c.atEnd(s, queueing)
 	if s.expired {
 		r.Expired++
 		in.Expired++
@@ -152,6 +154,31 @@ func (c *collector) add(s sample, pauses []pause) {
 	}
 	c.keep(ofPoolWait, s.poolWait)
 	c.response(s, queueing)
+}
+
+// end is where the measured window ends: as planned, or when the run was
+// stopped.
+func (c *collector) end() time.Duration {
+	d := c.driver
+	end := d.plan.Warmup + d.plan.window()
+	if stopped := time.Duration(d.stoppedAt.Load()); stopped > 0 {
+		end = min(end, max(stopped, d.plan.Warmup))
+	}
+	return end
+}
+
+// atEnd counts what had completed when the window ended, and what had not.
+func (c *collector) atEnd(s sample, queueing time.Duration) {
+	r, end := c.recording, c.end()
+	switch {
+	case s.done >= end:
+		r.Instrument.InFlightAtEnd++
+		if s.begun >= end && queueing == 0 {
+			r.Instrument.LateAtEnd++
+		}
+	case !s.expired:
+		r.InWindow++
+	}
 }
 
 // delays shares the time before the operation began out to the instrument
@@ -202,32 +229,27 @@ func (c *collector) keep(place int, d time.Duration) {
 	span.samples = append(span.samples, int64(d))
 }
 
-// last drains what is left once all workers are done, and checks the sums.
+// last drains what is left once all workers are done, and holds the sums
+// against the schedule: a slot that was planned and is not in them was lost.
 func (c *collector) last() error {
-	err := c.drain(max(c.driver.clock.now(), c.from))
-	r := c.recording
-	var named int64
-	for _, counts := range []map[string]int64{r.Refused, r.Failed} {
-		for _, n := range counts {
-			named += n
-		}
-	}
-	if r.Offered != r.Completed+r.Expired || r.Completed != r.Done+named {
-		err = errors.Join(err, errors.New("slots do not add up: this is a bug of the load generator"))
+	d, r := c.driver, c.recording
+	err := c.drain(max(d.clock.now(), c.from))
+	if planned := windowSlots(d.plan); !d.stopped.Load() && r.Offered != planned {
+		err = errors.Join(err, fmt.Errorf("%d slots were planned, and %d accounted for: this is a bug of the load generator", planned, r.Offered))
 	}
 	return errors.Join(err, c.timer.close())
 }
 
-func (c *collector) finish(interrupted bool) *Recording {
+func (c *collector) finish() *Recording {
 	r, d := c.recording, c.driver
-	r.Interrupted = interrupted
-	r.Window = d.plan.window()
-	if interrupted {
-		r.Window = min(r.Window, max(0, d.clock.now()-d.plan.Warmup))
-	}
-	queued, late := r.Instrument.Queued, r.Instrument.LateByDriver
+	r.Interrupted = d.stopped.Load()
+	r.Window = c.end() - d.plan.Warmup
+	early := d.early.Load()
+	r.InWindow += early
+	seen := r.Instrument
 	r.Instrument = d.instrument()
-	r.Instrument.Queued, r.Instrument.LateByDriver = queued, late
+	r.Instrument.Queued, r.Instrument.LateByDriver = seen.Queued, seen.LateByDriver
+	r.Instrument.InFlightAtStart, r.Instrument.InFlightAtEnd, r.Instrument.LateAtEnd = early, seen.InFlightAtEnd, seen.LateAtEnd
 	count, longest := d.pauses.total()
 	r.Instrument.Pauses, r.Instrument.PauseMaxNS = count, int64(longest)
 	if c.usage.taken {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -20,6 +21,10 @@ const (
 	spareWorkers = 32
 )
 
+// drainMargin is more than an operation may outlast its deadline, to find out
+// what became of it, and then wait for the drain of its samples.
+const drainMargin = 5 * time.Second
+
 // driver is one run.
 type driver struct {
 	plan     Plan
@@ -30,11 +35,14 @@ type driver struct {
 	gate     gate
 	pauses   *pauses
 
+	stopped   atomic.Bool
+	stoppedAt atomic.Int64 // since the start of the run; 0 while it goes on
+
 	mu      sync.Mutex
 	workers []*worker
-	stopped bool
 	failure error // first failure of the instrument itself
 	wait    sync.WaitGroup
+	early   atomic.Int64 // warm-up operations that completed inside the window
 }
 
 func newDriver(plan Plan, job Job) (*driver, error) {
@@ -48,11 +56,11 @@ func newDriver(plan Plan, job Job) (*driver, error) {
 }
 
 func (d *driver) run(ctx context.Context) (*Recording, error) {
-	holdGarbage()
+	runtime.GC()
 	d.ctx = context.WithoutCancel(ctx)
 	d.clock = newClock()
 	var err error
-	if d.pauses, err = watchPauses(d.clock, d.plan.newTimer); err != nil {
+	if d.pauses, err = watchPauses(d.clock, d.plan.newTimer, d.plan.Timeout+d.plan.Hold+drainMargin); err != nil {
 		return nil, fmt.Errorf("starting the load generator: %w", err)
 	}
 	defer d.pauses.close()
@@ -66,27 +74,26 @@ func (d *driver) run(ctx context.Context) (*Recording, error) {
 	finished := make(chan struct{})
 	go func() { d.wait.Wait(); close(finished) }()
 
-	interrupted, err := d.collect(ctx, collector, finished)
-	recording := collector.finish(interrupted)
+	err = d.collect(ctx, collector, finished)
 	if err == nil {
 		err = d.failed()
 	}
-	return recording, err
+	return collector.finish(), err
 }
 
 // collect drains the workers' samples at each full second of the window
 // until all workers are done, and stops them early when ctx ends or
 // something breaks.
-func (d *driver) collect(ctx context.Context, c *collector, finished <-chan struct{}) (interrupted bool, err error) {
+func (d *driver) collect(ctx context.Context, c *collector, finished <-chan struct{}) (err error) {
 	at, end := d.plan.Warmup, d.plan.Warmup+d.plan.window()
 	tick := time.NewTimer(at - d.clock.now())
 	defer tick.Stop()
 	for done := ctx.Done(); ; {
 		select {
 		case <-finished:
-			return interrupted, errors.Join(err, c.last())
+			return errors.Join(err, c.last())
 		case <-done:
-			done, interrupted = nil, true
+			done = nil
 			d.stop()
 		case <-tick.C:
 			if at == d.plan.Warmup {
@@ -107,7 +114,7 @@ func (d *driver) collect(ctx context.Context, c *collector, finished <-chan stru
 func (d *driver) startWorker() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.stopped {
+	if d.stopped.Load() {
 		return
 	}
 	w, err := newWorker(d)
@@ -128,7 +135,11 @@ func (d *driver) stop() {
 }
 
 func (d *driver) stopLocked() {
-	d.stopped = true
+	if d.stopped.Load() {
+		return
+	}
+	d.stoppedAt.Store(max(1, int64(d.clock.now())))
+	d.stopped.Store(true)
 	for _, w := range d.workers {
 		w.timer.stop()
 	}
@@ -158,21 +169,13 @@ func (d *driver) failed() error {
 	return d.failure
 }
 
-func (d *driver) isStopped() bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.stopped
-}
-
-// gate counts the workers that are inside operations, and tells whether a
-// slot that is late had to queue for one of them. A worker is inside from
-// the start of an operation until it has claimed a slot that is not yet due.
+// gate counts the workers. A worker is inside from the start of an operation
+// until it has claimed a slot that is not yet due.
 type gate struct {
 	bound     int64
 	started   atomic.Int64
 	inside    atomic.Int64
 	insideMax atomic.Int64
-	fullSince atomic.Int64 // when the last free worker went inside; 0 while one is free
 }
 
 // reserve counts in one more worker, if the bound allows it.
@@ -188,16 +191,19 @@ func (g *gate) reserve() bool {
 	}
 }
 
+// exhausted tells whether no worker can be added. As slots are claimed in
+// order, a worker that comes from an operation and claims a slot late proves
+// that nobody waits for a later one: then all workers have been inside since
+// the slot came due, or were late themselves for one before it.
+func (g *gate) exhausted() bool { return g.started.Load() >= g.bound }
+
 // restart forgets the most that were inside during the warm-up.
 func (g *gate) restart() { g.insideMax.Store(g.inside.Load()) }
 
 // enter notes a worker that goes inside, and tells how many are left free of
 // those that were started.
-func (g *gate) enter(now time.Duration) (free int64) {
+func (g *gate) enter() (free int64) {
 	n := g.inside.Add(1)
-	if n == g.bound {
-		g.fullSince.Store(int64(now))
-	}
 	for most := g.insideMax.Load(); n > most && !g.insideMax.CompareAndSwap(most, n); {
 		most = g.insideMax.Load()
 	}
@@ -205,17 +211,7 @@ func (g *gate) enter(now time.Duration) (free int64) {
 }
 
 // leave notes a worker that has nothing to do until its slot is due.
-func (g *gate) leave() {
-	if g.inside.Add(-1) == g.bound-1 {
-		g.fullSince.Store(0)
-	}
-}
-
-// full tells whether all workers have been inside since before due.
-func (g *gate) full(due time.Duration) bool {
-	since := g.fullSince.Load()
-	return since != 0 && since <= int64(due)
-}
+func (g *gate) leave() { g.inside.Add(-1) }
 
 // instrument is what the driver knows of its own workers.
 func (d *driver) instrument() results.Instrument {

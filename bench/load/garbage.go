@@ -2,26 +2,24 @@ package load
 
 import (
 	"math"
-	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
 )
 
-// garbageBytes is how much a run may allocate before the collector runs. An
+// garbageBytes is how much may be allocated before the collector runs. An
 // operation allocates some 10 KB, client libraries included.
 const garbageBytes = 512 << 20
 
-// holdGarbage collects now, and then holds the collector off until the
-// process has grown by garbageBytes: a collection on one CPU was seen to
-// delay operations by 3 to 6 ms, and at the usual settings there is one each
-// second.
+// HoldGarbage holds the garbage collector off, for the rest of the process,
+// until the process has grown by 512 MiB from now; Run collects before it
+// begins. A collection on one CPU was seen to delay operations by 3 to 6 ms,
+// and at the usual settings there is one each second.
 //
-// The settings stay as they are when the run is over. Put back, they would
-// have the runtime return memory between two runs and take it anew, and on a
-// virtual machine each of those pages may wait for the host: pauses of 3 to
-// 12 ms in every third run.
-func holdGarbage() {
-	runtime.GC()
+// It is for the start of a program and not for each run: were the settings
+// put back, the runtime would return memory between two runs and take it
+// anew, and on a virtual machine each of those pages may wait for the host.
+// That was seen as pauses of 3 to 12 ms in every third run.
+func HoldGarbage() {
 	memory := []metrics.Sample{{Name: "/memory/classes/total:bytes"}}
 	metrics.Read(memory)
 	debug.SetGCPercent(-1)

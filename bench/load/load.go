@@ -140,11 +140,15 @@ type Recording struct {
 	Done      int64
 	Refused   map[string]int64 // by kind
 	Failed    map[string]int64 // by kind
+	// InWindow is the operations that completed inside the measured window,
+	// whenever they were due. Where the system keeps up it is about Offered;
+	// the rest was left in flight when the window ended.
+	InWindow int64
 	// Window is the planned length of the measured window, and the time
-	// that rates refer to; after an interruption, what there was of it.
+	// that rates refer to; of a run that was cut short, what there was of it.
 	Window      time.Duration
 	Began       time.Time // start of the measured window
-	Interrupted bool
+	Interrupted bool      // cut short, by its context or by an error
 	Spans       map[results.SpanName]*results.Histogram
 	Instrument  results.Instrument
 }

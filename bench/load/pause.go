@@ -1,6 +1,7 @@
 package load
 
 import (
+	"slices"
 	"sync"
 	"time"
 )
@@ -12,16 +13,18 @@ import (
 const (
 	pauseTick = time.Millisecond
 	// pauseFloor is the delay above which a late tick is called a pause.
-	// Below it, it is ordinary lag.
+	// Below it, it is ordinary lag, and judged as that. A pause is found up
+	// to a tick shorter than it was.
 	pauseFloor = time.Millisecond
 )
 
 // pause is a stretch in which the driver stood still.
 type pause struct{ from, to time.Duration }
 
-// pauses watches for them. Only those of the last seconds are kept, and the
-// longest.
+// pauses watches for them. They are kept for as long as an operation that
+// overlapped one may take to be drained.
 type pauses struct {
+	keep  time.Duration
 	clock *clock
 	timer timer
 	ended chan struct{}
@@ -33,12 +36,12 @@ type pauses struct {
 	longest time.Duration
 }
 
-func watchPauses(c *clock, newTimer func(*clock) (timer, error)) (*pauses, error) {
+func watchPauses(c *clock, newTimer func(*clock) (timer, error), keep time.Duration) (*pauses, error) {
 	t, err := newTimer(c)
 	if err != nil {
 		return nil, err
 	}
-	p := &pauses{clock: c, timer: early{t, c}, ended: make(chan struct{}), tick: c.now() + pauseTick}
+	p := &pauses{keep: keep, clock: c, timer: early{t, c}, ended: make(chan struct{}), tick: c.now() + pauseTick}
 	go p.watch()
 	return p, nil
 }
@@ -62,24 +65,24 @@ func (p *pauses) note(now time.Duration) {
 	p.tick = now - now%pauseTick + pauseTick
 }
 
-// take returns the pauses since the last call that ended, and one that may
-// still be going on.
-func (p *pauses) take() []pause {
+// list returns the pauses that are kept, and one that may still be going on.
+func (p *pauses) list() []pause {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	taken := p.recent
-	p.recent = nil
-	if now := p.clock.now(); now-p.tick > pauseFloor {
-		taken = append(taken, pause{p.tick, now})
+	now := p.clock.now()
+	p.recent = slices.DeleteFunc(p.recent, func(old pause) bool { return old.to < now-p.keep })
+	listed := slices.Clone(p.recent)
+	if now-p.tick > pauseFloor {
+		listed = append(listed, pause{p.tick, now})
 	}
-	return taken
+	return listed
 }
 
-// restart forgets what came before the measured window.
+// restart counts anew from the start of the measured window.
 func (p *pauses) restart() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.recent, p.count, p.longest = nil, 0, 0
+	p.count, p.longest = 0, 0
 }
 
 // total is the number of pauses and the longest.

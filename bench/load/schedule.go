@@ -98,14 +98,33 @@ func (p *poisson) next() (int64, time.Duration, bool) {
 }
 
 // Slots is the number of arrivals in the plan, warm-up included.
-func Slots(p Plan) int64 {
+func Slots(p Plan) int64 { return WarmupSlots(p) + windowSlots(p) }
+
+// WarmupSlots is the number of arrivals before the measured window.
+func WarmupSlots(p Plan) int64 {
+	warmup, _ := count(p)
+	return warmup
+}
+
+func windowSlots(p Plan) int64 {
+	_, window := count(p)
+	return window
+}
+
+func count(p Plan) (warmup, window int64) {
 	s := newSchedule(p)
 	if c, ok := s.(*constant); ok {
-		return c.slots
+		warmup = c.before(p.Warmup)
+		return warmup, c.slots - warmup
 	}
-	for n := int64(0); ; n++ {
-		if _, _, ok := s.next(); !ok {
-			return n
+	for {
+		switch _, due, ok := s.next(); {
+		case !ok:
+			return warmup, window
+		case due < p.Warmup:
+			warmup++
+		default:
+			window++
 		}
 	}
 }

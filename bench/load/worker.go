@@ -59,7 +59,7 @@ func (w *worker) run() {
 			d.gate.leave()
 		}
 	}()
-	for !d.isStopped() {
+	for !d.stopped.Load() {
 		slot, due, ok := d.schedule.next()
 		if !ok {
 			return
@@ -68,7 +68,7 @@ func (w *worker) run() {
 		late := onTime
 		if now >= due {
 			late = lateByDriver
-			if inside && d.gate.full(due) {
+			if inside && d.gate.exhausted() {
 				late = lateBySystem
 			}
 		}
@@ -82,7 +82,7 @@ func (w *worker) run() {
 				return
 			}
 			now = d.clock.now()
-			if free := d.gate.enter(now); free < spareWorkers && d.gate.reserve() {
+			if free := d.gate.enter(); free < spareWorkers && d.gate.reserve() {
 				d.startWorker()
 			}
 			inside = true
@@ -115,9 +115,12 @@ func (w *worker) do(slot int64, due time.Duration, late lateness) {
 }
 
 // keep keeps a sample for the next drain. Slots of the warm-up are run and
-// not kept.
+// not kept, but what of them completes inside the window is counted.
 func (w *worker) keep(s sample) {
-	if s.due < w.driver.plan.Warmup {
+	if warmup := w.driver.plan.Warmup; s.due < warmup {
+		if s.done >= warmup && !s.expired {
+			w.driver.early.Add(1)
+		}
 		return
 	}
 	w.mu.Lock()

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"slices"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -28,10 +29,14 @@ func Of(pid int) ([]int, error) {
 	return cpus, nil
 }
 
-// Thread confines the calling thread to cpus, where there are any, at
-// ordinary priority. What it starts, threads and processes, inherits both.
-// The goroutine must have locked its thread.
+// Thread confines the calling thread to cpus, at ordinary priority. Without
+// cpus it gets all that this process had before it was placed. What it
+// starts, threads and processes, inherits both. The goroutine must have
+// locked its thread.
 func Thread(cpus []int) error {
+	if p := Current(); len(cpus) == 0 && p.Pinned {
+		cpus = append(slices.Clone(p.Driver), p.Servers...)
+	}
 	if len(cpus) > 0 {
 		var set unix.CPUSet
 		for _, c := range cpus {

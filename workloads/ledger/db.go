@@ -6,6 +6,7 @@ import (
 	"database/sql/driver"
 	"fmt"
 	"math/rand/v2"
+	"time"
 
 	"github.com/go-sql-driver/mysql"
 	"golang.org/x/sync/errgroup"
@@ -124,6 +125,10 @@ func (d *DB) Fill(ctx context.Context) error {
 
 // Close closes the session's connections.
 func (d *DB) Close() error { return d.pool.Close() }
+
+// PoolWait is how long stages have stood in line for a connection so far,
+// added up.
+func (d *DB) PoolWait() time.Duration { return d.gate.Waited() }
 
 // stage runs f with a place among the session's connections.
 func (d *DB) stage(ctx context.Context, f func() error) error {

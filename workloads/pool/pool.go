@@ -10,6 +10,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 )
 
@@ -34,7 +35,8 @@ func WithTrace(ctx context.Context, t *Trace) context.Context {
 
 // Gate admits a bounded number of holders. A nil Gate admits everybody.
 type Gate struct {
-	slots chan struct{}
+	slots  chan struct{}
+	waited atomic.Int64 // nanoseconds, by all callers
 }
 
 // NewGate returns a gate for size holders, at least one.
@@ -44,6 +46,9 @@ func NewGate(size int) *Gate {
 
 // Size is the number of holders it admits at once.
 func (g *Gate) Size() int { return cap(g.slots) }
+
+// Waited is how long callers have stood in line so far, added up.
+func (g *Gate) Waited() time.Duration { return time.Duration(g.waited.Load()) }
 
 // Enter waits for a place, and adds the wait to the trace in ctx. It fails
 // only when ctx ends first, with an ErrTimeout that wraps ctx's cause.
@@ -58,8 +63,10 @@ func (g *Gate) Enter(ctx context.Context) error {
 	}
 	began := time.Now()
 	defer func() {
+		wait := time.Since(began)
+		g.waited.Add(int64(wait))
 		if t, ok := ctx.Value(traceKey{}).(*Trace); ok {
-			t.Wait += time.Since(began)
+			t.Wait += wait
 		}
 	}()
 	select {

@@ -15,6 +15,7 @@ import (
 	"os/signal"
 	"syscall"
 
+	"lockcost/bench/load"
 	"lockcost/env/placement"
 )
 
@@ -22,6 +23,7 @@ func main() {
 	if err := placement.Enter(); err != nil {
 		fmt.Fprintf(os.Stderr, "lockcost: %v; going on without\n", err)
 	}
+	load.HoldGarbage()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	status := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	stop()

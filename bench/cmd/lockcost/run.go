@@ -213,10 +213,11 @@ func (f *runFlags) run(ctx context.Context, c *cobra.Command, stdout, stderr io.
 	record, err := f.measure(ctx, folder, progress)
 	progress.close()
 	if record == nil {
+		err = errors.Join(err, folder.Discard())
 		if ctx.Err() != nil {
 			return &statusError{exitInterrupted, errors.New("interrupted before anything was measured")}
 		}
-		return errors.Join(err, folder.Discard())
+		return err
 	}
 	if err := f.print(stdout, record); err != nil {
 		return err

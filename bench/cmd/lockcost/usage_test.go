@@ -38,18 +38,20 @@ func TestBadInputIsRefusedBeforeAnythingStarts(t *testing.T) {
 		{"run --rates 5", "rates"},
 		{"run --duration 0s", "duration"},
 		{"run --duration 5", "duration"},
-		{"run --warmup -1s", "warm"},
+		{"run --warmup -1s", "--warmup"},
 		{"run --runs 0", "runs"},
 		{"run --repeat-invalid -1", "repeat-invalid"},
 		{"run --workers -1", "workers"},
 		{"run --arrivals bursty", "bursty"},
 		{"run --wait-timeout 500us", "wait-timeout"},
+		{"run --wait-timeout 1500us", "wait-timeout"},
 		{"run --wait-replicas 0", "wait-replicas"},
 		{"run --wait-replicas 1000", "wait-replicas"},
 		{"run --replicas 1000000", "replicas"},
 		{"run --replicas -1", "replicas"},
 		{"run --sentinels 1000000", "sentinels"},
-		{"run --op-timeout 0s", "timeout"},
+		{"run --op-timeout 0s", "--op-timeout"},
+		{"run --op-timeout 50ms", "--wait-timeout"},
 		{"run --ttl 10us", "ttl"},
 		{"run --hold -1s", "hold"},
 		{"run --keys -1", "keys"},
@@ -130,5 +132,8 @@ func TestInterruptedBeforeAnythingWasMeasured(t *testing.T) {
 	var out, errs bytes.Buffer
 	if status := run(ctx, []string{"run", "--quiet"}, &out, &errs); status != exitInterrupted {
 		t.Errorf("status %d: %s", status, errs.String())
+	}
+	if left, _ := filepath.Glob("results/*"); len(left) > 0 {
+		t.Errorf("left %v behind, with nothing in it", left)
 	}
 }
