@@ -14,13 +14,7 @@ const separator = " · "
 // caption returns the paragraphs below every figure's title: what was run,
 // on what, and where.
 func (s *study) caption(own ...string) []string {
-	lines := []string{s.load() + separator + s.samples(), s.place()}
-	for _, l := range own {
-		if l != "" {
-			lines = append(lines, l)
-		}
-	}
-	return lines
+	return append([]string{s.load() + separator + s.samples(), s.place()}, present(own)...)
 }
 
 // load says what was asked of each path.
@@ -142,13 +136,7 @@ func (s *study) alarm() string {
 
 // footnotes are the remarks below every figure, and this figure's own.
 func (s *study) footnotes(own ...string) []string {
-	notes := slices.Clone(s.notes)
-	for _, n := range append(own, s.record.Environment.Notes...) {
-		if n != "" {
-			notes = append(notes, n)
-		}
-	}
-	return notes
+	return slices.Concat(s.notes, present(own), present(s.record.Environment.Notes))
 }
 
 // counted prints a number with its noun.

@@ -34,9 +34,12 @@ type condensed struct {
 // curved are the spans that the percentiles figure draws.
 var curved = []results.SpanName{results.SpanAcquire, results.SpanTotal}
 
-// condense reduces the intervals of a series.
-func condense(intervals []results.Interval) condensed {
-	c := condensed{curves: map[results.SpanName][]point{}, seconds: secondsOf(intervals)}
+// condense reduces the intervals of a series' runs.
+func condense(intervals []results.Interval, runs []results.Run, plan results.Plan) condensed {
+	c := condensed{
+		curves:  map[results.SpanName][]point{},
+		seconds: secondsOf(slices.Concat(intervals, plannedSeconds(intervals, runs, plan))),
+	}
 	for _, span := range curved {
 		pooled := results.Pool(intervals, func(i results.Interval) bool { return i.Span == span })
 		if pooled.Count() > 0 {
@@ -68,8 +71,42 @@ func highestQuantile(n int64) float64 {
 	return math.Pow(0.025, 1/float64(n))
 }
 
+// plannedSeconds are intervals without samples for every second of the runs'
+// windows. The log has no entry for a second in which nothing completed, and
+// it must be drawn as that: a run that stood still counts with its length.
+// A run of which the log has nothing at all is not known to have stood still.
+func plannedSeconds(intervals []results.Interval, runs []results.Run, plan results.Plan) []results.Interval {
+	logged := map[int]int64{} // end of the run's log
+	for _, i := range intervals {
+		logged[i.Run] = max(logged[i.Run], i.StartNS+i.LengthNS)
+	}
+	var seconds []results.Interval
+	for _, run := range runs {
+		if logged[run.Index] == 0 {
+			continue
+		}
+		window := windowOf(run, plan, logged[run.Index])
+		for start := int64(0); start < window; start += 1e9 {
+			seconds = append(seconds, results.Interval{Run: run.Index, StartNS: start, LengthNS: min(1e9, window-start)})
+		}
+	}
+	return seconds
+}
+
+// windowOf is the length of a run's measured window in nanoseconds: the
+// planned one. A run that was cut short went on for as long as operations
+// fell due, or completed.
+func windowOf(run results.Run, plan results.Plan, loggedNS int64) int64 {
+	if !run.Interrupted || plan.RatePerS <= 0 {
+		return plan.DurationNS
+	}
+	due := int64(float64(run.Offered) / plan.RatePerS * 1e9)
+	return min(plan.DurationNS, max(due, loggedNS))
+}
+
 // secondsOf adds up the runs' intervals second by second: histograms are
-// merged and counts added, over as many runs as have that second.
+// merged, and counts and lengths added. The last interval of a run may be
+// longer than a second: it lasts until all operations are done.
 func secondsOf(intervals []results.Interval) []second {
 	byStart := map[int64][]results.Interval{}
 	for _, i := range intervals {

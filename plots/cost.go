@@ -66,15 +66,7 @@ func costPage(s *study) (page, error) {
 
 // costRows lists the paths that get a row: setnx first.
 func (s *study) costRows() []series {
-	var rows []series
-	for _, want := range []bool{true, false} {
-		for _, one := range s.paths() {
-			if one.baseline == want {
-				rows = append(rows, one)
-			}
-		}
-	}
-	return rows
+	return sorted(s.paths(), isBaseline)
 }
 
 // costPanels fills the panels: acquire, and the whole job where there is one.
@@ -132,6 +124,9 @@ func (p costPanel) dot(one series, row, slot int) (costDot, bool) {
 	if one.baseline {
 		level, ok := one.path.Summary[p.span][percentile]
 		dot.text = results.FormatDuration(level.MedianNS)
+		if level.LowerBound {
+			dot.text = boundSigns[results.BoundLower] + dot.text
+		}
 		if p.ratio {
 			dot.value = 1
 		}
@@ -142,17 +137,34 @@ func (p costPanel) dot(one series, row, slot int) (costDot, bool) {
 		return dot, false
 	}
 	if p.ratio {
-		dot.value, dot.text = cost.Ratio, ratioText(cost.Ratio)
+		dot.value, dot.text = cost.Ratio, boundSigns[cost.Bound]+ratioText(cost.Ratio)
 		if cost.RatioLow != nil && cost.RatioHigh != nil {
 			dot.low, dot.high = *cost.RatioLow, *cost.RatioHigh
 		}
 		return dot, cost.Ratio > 0
 	}
-	dot.value, dot.text = float64(cost.DeltaNS), signedDuration(cost.DeltaNS)
+	dot.value, dot.text = float64(cost.DeltaNS), boundSigns[cost.Bound]+signedDuration(cost.DeltaNS)
 	if cost.DeltaLowNS != nil && cost.DeltaHighNS != nil {
 		dot.low, dot.high = float64(*cost.DeltaLowNS), float64(*cost.DeltaHighNS)
 	}
 	return dot, true
+}
+
+// boundSigns stand before numbers that lack their slowest operations.
+var boundSigns = map[results.Bound]string{
+	results.BoundLower: "≥ ", results.BoundUpper: "≤ ", results.BoundUnknown: "? ",
+}
+
+// isBound says whether the cost of a series is a bound and no value.
+func isBound(one series) bool {
+	for _, byPercentile := range one.path.Cost {
+		for _, c := range byPercentile {
+			if c.Bound != "" {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // ratioText prints a multiple to three digits.
@@ -215,6 +227,10 @@ func costNotes(rows []series) []string {
 				"A cost of acquire that is no further from 1× is noise.")
 		}
 	}
+	if slices.ContainsFunc(rows, isBound) {
+		notes = append(notes, "≥ and ≤: a bound, as the slowest operations of one side are missing; "+
+			"?: no more than a hint, as those of both sides are.")
+	}
 	return append(notes, missingPercentiles(rows)...)
 }
 
@@ -239,8 +255,10 @@ func missingPercentiles(rows []series) []string {
 
 // hasBaseline says whether setnx is among the rows.
 func hasBaseline(rows []series) bool {
-	return slices.ContainsFunc(rows, func(one series) bool { return one.baseline })
+	return slices.ContainsFunc(rows, isBaseline)
 }
+
+func isBaseline(one series) bool { return one.baseline }
 
 // isControl says whether a series takes the baseline's own lock, so that its
 // acquire shows the error of the comparison.

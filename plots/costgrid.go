@@ -164,10 +164,7 @@ func costExtent(dots []costDot, reference float64) extent {
 	e := newExtent()
 	e.add(reference)
 	for _, dot := range dots {
-		e.add(dot.value)
-		if !math.IsNaN(dot.low) {
-			e.add(dot.low, dot.high)
-		}
+		e.add(dot.value, dot.low, dot.high)
 	}
 	return e
 }

@@ -135,20 +135,27 @@ func wrapped(style text.Style, s string, width vg.Length) paragraph {
 	return p
 }
 
-// words splits text where a line may end: not between a number and its unit.
+// words splits text where a line may end: not between a number and what
+// follows it, which is its unit or what is counted.
 func words(s string) []string {
 	var all []string
+	glued := false
 	for _, word := range strings.Fields(s) {
-		switch word {
-		case "ns", "µs", "ms", "s", "%":
-			if n := len(all); n > 0 {
-				all[n-1] += " " + word
-				continue
-			}
+		if glued {
+			all[len(all)-1] += " " + word
+		} else {
+			all = append(all, word)
 		}
-		all = append(all, word)
+		glued = isNumber(word)
 	}
 	return all
+}
+
+// isNumber says whether a word is a number and nothing else, such as 1,000
+// or +2.5. The last number of a clause, with its comma, is none.
+func isNumber(word string) bool {
+	const digits = "0123456789"
+	return strings.Trim(word, digits+".,+≥≤("+minus) == "" && strings.ContainsAny(word[len(word)-1:], digits)
 }
 
 // fitting returns the length in bytes of the longest start of a word that is

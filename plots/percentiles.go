@@ -2,6 +2,7 @@ package plots
 
 import (
 	"math"
+	"slices"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
@@ -14,9 +15,11 @@ import (
 // curve is one line of the percentiles figure.
 type curve struct {
 	label  string
+	aside  string // what must be known of it, in brackets behind the label
 	look   look
 	mark   string
 	floor  bool
+	idle   bool // does no work: the instrument's own bottom
 	points []point
 }
 
@@ -34,16 +37,55 @@ const (
 
 // curvePanel is the response of one span.
 type curvePanel struct {
-	title  string
-	curves []curve
+	title   string
+	curves  []curve
+	latency extent // of the axis, in nanoseconds
+}
+
+// newCurvePanel chooses the axis. Null answers in less than a microsecond: an
+// axis down to there would squeeze the paths into a band, so it starts a
+// little below the others, and null is given in words where it is under it.
+func newCurvePanel(title string, curves []curve) curvePanel {
+	all, working := newExtent(), newExtent()
+	for _, one := range curves {
+		for _, pt := range one.points {
+			all.add(float64(pt.ns))
+			if !one.idle {
+				working.add(float64(pt.ns))
+			}
+		}
+	}
+	latency := all.logPadded(1.15)
+	if !working.empty() {
+		latency.lo = max(latency.lo, working.lo/3)
+	}
+	p := curvePanel{title: title, curves: slices.Clone(curves), latency: latency}
+	for i, one := range p.curves {
+		p.curves[i] = one.named(latency.lo)
+	}
+	return p
+}
+
+// named returns the curve with its whole label, which says in words where a
+// curve is that begins under an axis that starts at lo nanoseconds.
+func (one curve) named(lo float64) curve {
+	middle := slices.IndexFunc(one.points, func(pt point) bool { return pt.quantile >= results.P50.Quantile() })
+	if middle >= 0 && float64(one.points[middle].ns) < lo {
+		one.aside = joined(", ", one.aside, results.FormatDuration(one.points[middle].ns)+" at P50")
+	}
+	if float64(one.points[len(one.points)-1].ns) < lo {
+		one.label += ", below"
+	}
+	one.label = withAside(one.label, one.aside)
+	return one
 }
 
 // percentilesPage draws whole distributions, with the tail stretched out.
 func percentilesPage(s *study) (page, error) {
-	panels := []curvePanel{{"Acquire", s.curves(results.SpanAcquire)}}
+	panels := []curvePanel{newCurvePanel("Acquire", s.curves(results.SpanAcquire))}
 	title := "Response by percentile: acquire"
 	if s.whole() {
-		panels = append(panels, curvePanel{"Whole job: acquire, effect and release", s.curves(results.SpanTotal)})
+		panels = append(panels, newCurvePanel("Whole job: acquire, effect and release", s.curves(results.SpanTotal)))
 		title = "Response by percentile: acquire, and the whole job"
 	}
 	height, labels := curveEmpty, vg.Length(0)
@@ -77,17 +119,12 @@ func percentilesPage(s *study) (page, error) {
 // curves lists the lines of one span, floors first so that they lie below.
 func (s *study) curves(span results.SpanName) []curve {
 	var all []curve
-	for _, floors := range []bool{true, false} {
-		for _, one := range s.series {
-			points := one.curves[span]
-			if one.path.Floor != floors || len(points) == 0 {
-				continue
-			}
-			label := one.title()
-			if one.aside != "" {
-				label += " (" + one.aside + ")"
-			}
-			all = append(all, curve{label: label, look: one.look, mark: one.mark, floor: floors, points: points})
+	for _, one := range sorted(s.series, isFloor) {
+		if points := one.curves[span]; len(points) > 0 {
+			all = append(all, curve{
+				label: one.title(), aside: one.aside, look: one.look, mark: one.mark,
+				floor: one.path.Floor, idle: one.path.Path == "null", points: points,
+			})
 		}
 	}
 	return all
@@ -119,20 +156,16 @@ func (p curvePanel) draw(c draw.Canvas, area vg.Rectangle) {
 func (p curvePanel) chart(size vg.Point) *plot.Plot {
 	chart := newPlot()
 	chart.Add(&plotter.Grid{Vertical: line(0.5, gridGrey), Horizontal: line(0.5, gridGrey)})
-	latency, end := newExtent(), 0.0
+	end := 0.0
 	for _, one := range p.curves {
 		chart.Add(one)
-		for _, pt := range one.points {
-			latency.add(float64(pt.ns))
-			end = max(end, pt.quantile)
-		}
+		end = max(end, one.points[len(one.points)-1].quantile)
 	}
 	chart.X.Min, chart.X.Max = 0, ninesEnd(end)
 	chart.X.Scale = ninesScale{}
 	makeRoom(&chart.X, ninesTicks{}, size.X)
 	chart.X.Label.Text = "percentile of operations (each further nine takes the same width)"
-	latency = latency.logPadded(1.15)
-	chart.Y.Min, chart.Y.Max = latency.lo, latency.hi
+	chart.Y.Min, chart.Y.Max = p.latency.lo, p.latency.hi
 	chart.Y.Scale = logScale{}
 	chart.Y.Tick.Marker = logTicks{most: int(size.Y / 20), label: durationTick}
 	chart.Y.Label.Text = "response time, logarithmic"
@@ -152,8 +185,15 @@ func ninesEnd(q float64) float64 {
 // Plot implements plot.Plotter.
 func (one curve) Plot(c draw.Canvas, p *plot.Plot) {
 	x, y := p.Transforms(&c)
-	path := make([]vg.Point, len(one.points))
-	for i, pt := range one.points {
+	// A curve only rises. The last point under the axis is kept: the scale
+	// puts it on the axis, where the line comes in.
+	above := slices.IndexFunc(one.points, func(pt point) bool { return float64(pt.ns) >= p.Y.Min })
+	if above < 0 {
+		return
+	}
+	shown := one.points[max(0, above-1):]
+	path := make([]vg.Point, len(shown))
+	for i, pt := range shown {
 		path[i] = vg.Point{X: x(pt.quantile), Y: y(float64(pt.ns))}
 	}
 	c.StrokeLines(one.stroke(), path)

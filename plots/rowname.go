@@ -1,6 +1,7 @@
 package plots
 
 import (
+	"slices"
 	"strings"
 
 	"gonum.org/v1/plot/vg"
@@ -11,26 +12,29 @@ import (
 func rowName(one series, remark string, width vg.Length) []paragraph {
 	small := textStyle(smallSize, softInk)
 	paragraphs := []paragraph{wrapped(bold(textStyle(labelSize, ink)), one.path.Path, width)}
-	for _, detail := range []string{joined(", ", one.options, one.distance), remark} {
-		if detail != "" {
-			paragraphs = append(paragraphs, wrapped(small, detail, width))
-		}
+	for _, detail := range present([]string{joined(", ", one.options, one.distance), remark}) {
+		paragraphs = append(paragraphs, wrapped(small, detail, width))
 	}
-	for _, warning := range []string{one.mark, one.aside} {
-		if warning != "" {
-			paragraphs = append(paragraphs, wrapped(bold(textStyle(smallSize, vermillion)), warning, width))
-		}
+	for _, warning := range present([]string{one.mark, one.aside}) {
+		paragraphs = append(paragraphs, wrapped(bold(textStyle(smallSize, vermillion)), warning, width))
 	}
 	return paragraphs
 }
 
 // joined joins the texts that are not empty.
 func joined(by string, texts ...string) string {
-	var kept []string
-	for _, s := range texts {
-		if s != "" {
-			kept = append(kept, s)
-		}
+	return strings.Join(present(texts), by)
+}
+
+// present returns the texts that are not empty.
+func present(texts []string) []string {
+	return slices.DeleteFunc(slices.Clone(texts), func(s string) bool { return s == "" })
+}
+
+// withAside puts what must be known of a name in brackets behind it.
+func withAside(name, aside string) string {
+	if aside == "" {
+		return name
 	}
-	return strings.Join(kept, by)
+	return name + " (" + aside + ")"
 }

@@ -60,9 +60,12 @@ type extent struct{ lo, hi float64 }
 // newExtent returns an extent that holds nothing.
 func newExtent() extent { return extent{lo: math.Inf(1), hi: math.Inf(-1)} }
 
-// add widens the extent to hold the values.
+// add widens the extent to hold the values. NaN stands for no value.
 func (e *extent) add(values ...float64) {
 	for _, v := range values {
+		if math.IsNaN(v) {
+			continue
+		}
 		e.lo = math.Min(e.lo, v)
 		e.hi = math.Max(e.hi, v)
 	}

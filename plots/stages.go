@@ -51,12 +51,8 @@ const (
 // stagesPage draws where the time goes on average.
 func stagesPage(s *study) (page, error) {
 	body := stageBody{}
-	for _, floors := range []bool{false, true} {
-		for _, one := range s.series {
-			if one.path.Floor == floors {
-				body.rows = append(body.rows, stageRowOf(one))
-			}
-		}
+	for _, one := range sorted(s.series, isPath) {
+		body.rows = append(body.rows, stageRowOf(one))
 	}
 	body.columns = shownStages(body.rows)
 	return page{

@@ -62,10 +62,11 @@ func newStudy(record *results.Record, read func(results.Path) ([]results.Interva
 		case err != nil:
 			return nil, fmt.Errorf("intervals of %s: %w", one.title(), err)
 		default:
-			one.condensed = condense(one.own(intervals))
+			one.condensed = condense(one.own(intervals), one.runs, record.Plan)
 		}
 		s.series = append(s.series, one)
 	}
+	s.noteRuns()
 	s.doubt()
 	return s, nil
 }
@@ -73,44 +74,27 @@ func newStudy(record *results.Record, read func(results.Path) ([]results.Interva
 // baseline is the path that the others are compared with.
 const baseline = "setnx"
 
-// choose sets the runs a series is drawn from: those that are not invalid,
-// as in the record's own summary, else the invalid ones; in each case those
+// choose sets the runs a series is drawn from: those that count in the
+// record's own summary, else those that do not, marked; in each case those
 // with a grant. It returns false, and notes why, where there is nothing to
 // draw.
 func (s *study) choose(one *series) bool {
-	var saturated, invalid []results.Run
-	for _, run := range one.path.Runs {
-		switch {
-		case run.Granted == 0:
-			continue
-		case run.Verdict == results.Invalid:
-			invalid = append(invalid, run)
-			continue
-		case run.Verdict == results.Saturated:
-			saturated = append(saturated, run)
+	one.runs = withGrants(one.path.Usable())
+	if len(one.runs) == 0 {
+		one.runs = withGrants(believed(one.path).Usable())
+		if len(one.runs) == 0 {
+			s.note("%s is left out: %s.", one.title(), failureOf(one.path.Runs))
+			return false
 		}
-		one.runs = append(one.runs, run)
-	}
-	switch {
-	case len(one.runs) == 0 && len(invalid) == 0:
-		s.note("%s is left out: %s.", one.title(), failureOf(one.path.Runs))
-		return false
-	case len(one.runs) == 0:
-		one.runs, one.mark = invalid, markInvalid
-		s.note("%s is %s: %s.", one.title(), markInvalid, reasonsOf(invalid))
-	case len(saturated) > 0:
+		one.mark = markInvalid
+		s.note("%s is %s: %s.", one.title(), markInvalid, reasonsOf(one.runs))
+	} else if saturated := saturatedOf(one.runs); len(saturated) > 0 {
 		one.mark = markSaturated
 		s.note("%s is %s in %d of %d runs: %s.", one.title(), markSaturated,
 			len(saturated), len(one.runs), reasonsOf(saturated))
 	}
-	if left := len(one.path.Runs) - len(one.runs); left > 0 {
-		s.note("%s is drawn from %d of its %d runs; left out: %s.", one.title(), len(one.runs),
-			len(one.path.Runs), leftOut(one.path.Runs))
-	}
-	if expired := expiredOf(one.runs); expired > 0 {
+	if one.censored() > 0 {
 		one.aside = "lower bound"
-		s.note("%s: %s operations expired before they were started, so its percentiles are lower bounds.",
-			one.title(), grouped(expired))
 	}
 	return true
 }
@@ -128,14 +112,10 @@ func (s *study) doubt() {
 	trial := *s.record
 	trial.Paths = slices.Clone(s.record.Paths)
 	for i := range trial.Paths {
-		if slices.ContainsFunc(trial.Paths[i].Runs, isUsable) {
+		if len(withGrants(trial.Paths[i].Usable())) > 0 {
 			continue
 		}
-		runs := slices.Clone(trial.Paths[i].Runs)
-		for j := range runs {
-			runs[j].Verdict = results.Saturated
-		}
-		trial.Paths[i].Runs = runs
+		trial.Paths[i] = believed(trial.Paths[i])
 	}
 	trial.Summarize()
 	for i := range s.series {
@@ -147,8 +127,15 @@ func (s *study) doubt() {
 	}
 }
 
-// isUsable says whether a run enters the record's own summary.
-func isUsable(run results.Run) bool { return run.Granted > 0 && run.Verdict != results.Invalid }
+// believed returns a path as if the instrument had been at fault in none of
+// its runs.
+func believed(path results.Path) results.Path {
+	path.Runs = slices.Clone(path.Runs)
+	for i := range path.Runs {
+		path.Runs[i].Verdict = results.Saturated
+	}
+	return path
+}
 
 // baselineInvalid says whether what all costs are stated against is invalid.
 func (s *study) baselineInvalid() bool {
@@ -184,7 +171,7 @@ func (one *series) title() string {
 
 // paths returns the series that are not floors.
 func (s *study) paths() []series {
-	return slices.DeleteFunc(slices.Clone(s.series), func(one series) bool { return one.path.Floor })
+	return slices.DeleteFunc(slices.Clone(s.series), isFloor)
 }
 
 // whole says whether there is a whole job to show beside the acquire.
@@ -198,6 +185,26 @@ func (one *series) granted() int64 {
 	}
 	return n
 }
+
+// censored counts the operations whose full response is not known.
+func (one *series) censored() int64 {
+	var n int64
+	for _, run := range one.runs {
+		n += run.Censored()
+	}
+	return n
+}
+
+// sorted returns the series with those first for which first holds, and
+// otherwise in their order.
+func sorted(all []series, first func(series) bool) []series {
+	rest := slices.DeleteFunc(slices.Clone(all), first)
+	return append(slices.DeleteFunc(slices.Clone(all), func(one series) bool { return !first(one) }), rest...)
+}
+
+// isFloor and isPath tell the floors from what is measured against them.
+func isFloor(one series) bool { return one.path.Floor }
+func isPath(one series) bool  { return !one.path.Floor }
 
 // optionsOf lists a path's options in a fixed order.
 func optionsOf(p results.Path) string {

@@ -2,11 +2,14 @@ package plots
 
 import (
 	"image/color"
+	"math"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
+
+	"lockcost/results"
 )
 
 // trace is one line over the seconds of the measured window.
@@ -15,7 +18,7 @@ type trace struct {
 	style draw.LineStyle
 	shape draw.GlyphDrawer // nil for none
 	at    []float64        // seconds; the middle of each
-	value []float64        // NaN-free; seconds without a value are left out
+	value []float64        // NaN where a second has none: the line has a gap there
 }
 
 // timeRow is one path's small multiples.
@@ -47,52 +50,91 @@ func timeseriesPage(s *study) (page, error) {
 	body := timeBody{}
 	for _, one := range shown {
 		if len(one.seconds) > 0 {
-			body.rows = append(body.rows, timeRowOf(one, s.record.Plan.RatePerS))
+			body.rows = append(body.rows, timeRowOf(one, s.record.Plan))
 		}
 	}
 	body.setRanges()
 	return page{
 		title: "Second by second: acquire, the instrument's lag, and rates",
 		alarm: s.alarm(),
-		subtitle: s.caption("Histograms of all runs merged for each second of the measured window; warm-up is before 0 s. " +
-			"Lag: from the time due to the start of an operation, the instrument's own delay, P99."),
+		subtitle: s.caption("Histograms of all runs merged for each second of the measured window; warm-up is before 0 s. "+
+			"A percentile's line has a gap where a second has too few samples for it. "+
+			"Lag: from the time due to the start of an operation, the instrument's own delay, P99.",
+			offeredNote(s.record.Plan)),
 		notes:  s.footnotes(),
 		height: timeTop + vg.Length(max(1, len(body.rows)))*(timeHead+timeHeight+timeTicks) + timeFoot,
 		body:   body.draw,
 	}, nil
 }
 
+// isRandom says whether the number of operations that fall due in a second is
+// left to chance.
+func isRandom(plan results.Plan) bool { return plan.Arrivals == "poisson" }
+
+// offeredNote says what the line of the offered rate is where that rate is
+// not the same in every second.
+func offeredNote(plan results.Plan) string {
+	if !isRandom(plan) {
+		return ""
+	}
+	return "Offered: the planned mean of Poisson arrivals; how many fell due in each single second is not logged."
+}
+
 // timeRowOf turns a path's seconds into traces.
-func timeRowOf(one series, offeredPerS float64) timeRow {
+func timeRowOf(one series, plan results.Plan) timeRow {
 	p50 := trace{label: "P50", style: line(1.5, blue), shape: draw.CircleGlyph{}}
 	p99 := trace{label: "P99", style: draw.LineStyle{Color: vermillion, Width: 1.5, Dashes: []vg.Length{5, 2}}, shape: draw.PyramidGlyph{}}
 	lag := trace{label: "lag P99", style: draw.LineStyle{Color: midGrey, Width: 1.2, Dashes: []vg.Length{1.5, 1.5}}}
 	offered := trace{label: "offered", style: draw.LineStyle{Color: midGrey, Width: 2.6, Dashes: []vg.Length{4, 3}}}
+	if isRandom(plan) {
+		offered.label = "mean offered"
+	}
 	achieved := trace{label: "achieved", style: line(1.3, black), shape: draw.SquareGlyph{}}
 	for _, sec := range one.seconds {
 		at := (float64(sec.startNS) + float64(sec.lengthNS)/2) / 1e9
-		p50.add(at, float64(sec.p50))
-		p99.add(at, float64(sec.p99))
-		lag.add(at, float64(sec.lagP99))
-		offered.at, offered.value = append(offered.at, at), append(offered.value, offeredPerS)
-		achieved.at, achieved.value = append(achieved.at, at), append(achieved.value, sec.achievedPerS)
-	}
-	title := one.title()
-	if one.aside != "" {
-		title += " (" + one.aside + ")"
+		p50.add(at, latencyOf(sec.p50))
+		p99.add(at, latencyOf(sec.p99))
+		lag.add(at, latencyOf(sec.lagP99))
+		offered.add(at, plan.RatePerS)
+		achieved.add(at, sec.achievedPerS)
 	}
 	return timeRow{
-		title: title, mark: one.mark,
+		title: withAside(one.title(), one.aside), mark: one.mark,
 		latency: []trace{p50, p99, lag},
 		rate:    []trace{offered, achieved},
 	}
 }
 
-// add appends a latency, if there is one.
-func (t *trace) add(at, ns float64) {
-	if ns > 0 {
-		t.at, t.value = append(t.at, at), append(t.value, ns)
+// latencyOf is a second's percentile, NaN where the second has none.
+func latencyOf(ns int64) float64 {
+	if ns == 0 {
+		return math.NaN()
 	}
+	return float64(ns)
+}
+
+// add appends a second.
+func (t *trace) add(at, value float64) {
+	t.at, t.value = append(t.at, at), append(t.value, value)
+}
+
+// pieces splits the positions of a trace where a second has no value.
+func (t trace) pieces() [][]int {
+	var all [][]int
+	joins := false
+	for i, v := range t.value {
+		switch {
+		case math.IsNaN(v):
+			joins = false
+			continue
+		case joins:
+			all[len(all)-1] = append(all[len(all)-1], i)
+		default:
+			all = append(all, []int{i})
+		}
+		joins = true
+	}
+	return all
 }
 
 // timeBody is the body of the time series. All rows have the same axes, so
@@ -205,8 +247,9 @@ func (b timeBody) drawPanel(c draw.Canvas, area vg.Rectangle, chart *plot.Plot, 
 	var want []vg.Length
 	var named []trace
 	for _, t := range traces {
-		if n := len(t.value); n > 0 {
-			want, named = append(want, y(t.value[n-1])), append(named, t)
+		if pieces := t.pieces(); len(pieces) > 0 {
+			last := pieces[len(pieces)-1]
+			want, named = append(want, y(t.value[last[len(last)-1]])), append(named, t)
 		}
 	}
 	for i, at := range spread(want, 10.5, area.Min.Y+4, area.Max.Y-4) {
@@ -226,22 +269,24 @@ func textColor(c color.Color) color.Color {
 // Plot implements plot.Plotter.
 func (t trace) Plot(c draw.Canvas, p *plot.Plot) {
 	x, y := p.Transforms(&c)
-	path := make([]vg.Point, len(t.at))
-	for i := range t.at {
-		path[i] = vg.Point{X: x(t.at[i]), Y: y(t.value[i])}
-	}
-	if len(path) > 1 {
-		c.StrokeLines(t.style, path)
-	}
 	const crowded = 40 // glyphs on more points than this would touch
-	shape := t.shape
-	switch {
-	case len(path) > crowded, shape == nil && len(path) > 1:
-		return
-	case shape == nil:
-		shape = draw.CircleGlyph{} // a line through one point would not be seen
+	glyph := draw.GlyphStyle{Color: t.style.Color, Radius: 1.9, Shape: t.shape}
+	if glyph.Shape == nil {
+		glyph.Shape = draw.CircleGlyph{}
 	}
-	for _, at := range path {
-		c.DrawGlyph(draw.GlyphStyle{Color: t.style.Color, Radius: 1.9, Shape: shape}, at)
+	for _, piece := range t.pieces() {
+		path := make([]vg.Point, len(piece))
+		for i, at := range piece {
+			path[i] = vg.Point{X: x(t.at[at]), Y: y(t.value[at])}
+		}
+		alone := len(path) == 1 // a line through one point would not be seen
+		if !alone {
+			c.StrokeLines(t.style, path)
+		}
+		if alone || t.shape != nil && len(t.at) <= crowded {
+			for _, at := range path {
+				c.DrawGlyph(glyph, at)
+			}
+		}
 	}
 }
