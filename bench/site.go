@@ -14,6 +14,7 @@ import (
 	"lockcost/results"
 	"lockcost/workloads"
 	"lockcost/workloads/ledger"
+	"lockcost/workloads/lock"
 )
 
 // site is where runs take place: a stack, and on it our own tables and keys,
@@ -50,7 +51,7 @@ func (s *site) leave(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
 	defer cancel()
 	var errs []error
-	if err := workloads.RemoveKeys(ctx, s.stack, s.settings.Prefix); err != nil {
+	if err := workloads.RemoveKeys(ctx, s.stack, slices.Values([]string{lock.CounterKey(s.settings.Prefix)})); err != nil {
 		errs = append(errs, fmt.Errorf("removing the keys %s*: %w", s.settings.Prefix, err))
 	}
 	if s.tables != nil {

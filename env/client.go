@@ -3,7 +3,6 @@ package env
 import (
 	"crypto/tls"
 	"net"
-	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -59,15 +58,4 @@ func (r Redis) tls(addr string) *tls.Config {
 		host = addr
 	}
 	return &tls.Config{ServerName: host, MinVersion: tls.VersionTLS12}
-}
-
-// ParseInfo reads a reply of Redis's INFO, of any sections, into its fields.
-func ParseInfo(text string) map[string]string {
-	m := map[string]string{}
-	for line := range strings.Lines(text) {
-		if k, v, ok := strings.Cut(strings.TrimSpace(line), ":"); ok {
-			m[k] = v
-		}
-	}
-	return m
 }

@@ -55,10 +55,3 @@ func TestInspectNamesWhoDoesNotAnswer(t *testing.T) {
 		t.Errorf("without its only server: %v", err)
 	}
 }
-
-func TestParseInfo(t *testing.T) {
-	got := env.ParseInfo("# Server\r\nredis_version:7.0.15\r\n\r\nslave0:ip=::1,port=1\r\n")
-	if len(got) != 2 || got["redis_version"] != "7.0.15" || got["slave0"] != "ip=::1,port=1" {
-		t.Errorf("%q", got)
-	}
-}

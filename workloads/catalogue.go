@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"iter"
 	"strconv"
 	"time"
 
@@ -195,8 +196,8 @@ func (p Path) Check(ctx context.Context, session *Session, s Settings) error {
 	return lock.Check(ctx, session.client, needs)
 }
 
-// RemoveKeys deletes the keys under prefix, and nothing else.
-func RemoveKeys(ctx context.Context, stack *env.Stack, prefix string) error {
+// RemoveKeys deletes those of keys that are there, and nothing else.
+func RemoveKeys(ctx context.Context, stack *env.Stack, keys iter.Seq[string]) error {
 	if stack.Redis.Primary == "" {
 		return nil
 	}
@@ -206,6 +207,6 @@ func RemoveKeys(ctx context.Context, stack *env.Stack, prefix string) error {
 		return err
 	}
 	defer client.Close()
-	_, err = client.Cleanup(ctx, prefix)
+	_, err = client.Remove(ctx, keys)
 	return err
 }

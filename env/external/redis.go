@@ -3,7 +3,6 @@ package external
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"lockcost/env"
 
@@ -29,13 +28,7 @@ func checkPrimary(ctx context.Context, r env.Redis, online int) (identity, error
 		return identity{}, fmt.Errorf("%s is a replica of %s:%s; give the primary's address",
 			what, info["master_host"], info["master_port"])
 	}
-	n := 0
-	for k, v := range info {
-		if strings.HasPrefix(k, "slave") && strings.Contains(v, "state=online") {
-			n++
-		}
-	}
-	if n < online {
+	if n := env.OnlineReplicas(info); n < online {
 		return identity{}, fmt.Errorf("%s has %d replicas online and needs %d: attach one with REPLICAOF, "+
 			"or wait until those it has are synchronized", what, n, online)
 	}

@@ -68,15 +68,6 @@ func (l *Link) Close() error {
 	return nil
 }
 
-// CutAll cuts the connections that are open now. New ones are forwarded.
-func (l *Link) CutAll() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for p := range l.pairs {
-		p.close()
-	}
-}
-
 func (l *Link) accept() {
 	for {
 		client, err := l.listener.Accept()

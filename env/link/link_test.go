@@ -176,18 +176,6 @@ func TestMendForgetsCuts(t *testing.T) {
 	}
 }
 
-func TestCutAll(t *testing.T) {
-	server := startLineServer(t)
-	l := startLink(t, server.listener.Addr().String())
-	a := dial(t, l.Addr())
-	a.mustAsk(t, "one")
-	l.CutAll()
-	if _, err := a.ask("two"); err == nil {
-		t.Error("connection outlived CutAll")
-	}
-	dial(t, l.Addr()).mustAsk(t, "three")
-}
-
 func TestServerThatIsNotThere(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

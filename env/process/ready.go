@@ -71,12 +71,7 @@ func (v *server) replicasOnline(ctx context.Context, n int) error {
 	if err != nil {
 		return err
 	}
-	online := 0
-	for i := range n {
-		if strings.Contains(info[fmt.Sprintf("slave%d", i)], "state=online") {
-			online++
-		}
-	}
+	online := env.OnlineReplicas(info)
 	if info["role"] != "master" || online != n {
 		return fmt.Errorf("it is a %s with %d of %d replicas online", info["role"], online, n)
 	}

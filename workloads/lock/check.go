@@ -5,8 +5,11 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"lockcost/env"
 )
 
 // Needs is what a path needs of the server it locks on.
@@ -19,8 +22,9 @@ type Needs struct {
 
 // Check says, before anything is measured, whether the server can do what is
 // needed. Its error is one line that names the server, what is missing and
-// what to try. It leaves no key behind, but may leave error replies in the
-// server's statistics where a right is missing.
+// what to try. It leaves no key behind, and none for longer than 10 s where
+// it is cut off; but it may leave error replies in the server's statistics
+// where a right is missing.
 func Check(ctx context.Context, client *Client, needs Needs) error {
 	fields, err := client.info(ctx)
 	if err != nil {
@@ -40,7 +44,7 @@ func Check(ctx context.Context, client *Client, needs Needs) error {
 }
 
 // checkWait looks for WAIT and for the replicas to wait for.
-func (c *Client) checkWait(ctx context.Context, needs Needs, fields info) error {
+func (c *Client) checkWait(ctx context.Context, needs Needs, fields map[string]string) error {
 	if needs.Replicas == 0 {
 		return nil
 	}
@@ -52,7 +56,7 @@ func (c *Client) checkWait(ctx context.Context, needs Needs, fields info) error 
 		return fmt.Errorf("%s needs WAIT, which %s (version %s) does not have; use --paths without %s",
 			needs.Path, c.name, fields["redis_version"], needs.Path)
 	}
-	if online := fields.onlineReplicas(); online < needs.Replicas {
+	if online := env.OnlineReplicas(fields); online < needs.Replicas {
 		return fmt.Errorf("%s needs %s online, %s has %d; start %s or use --paths without %s",
 			needs.Path, replicas(needs.Replicas), c.name, online, missing(needs.Replicas-online), needs.Path)
 	}
@@ -87,19 +91,74 @@ func (c *Client) knows(ctx context.Context, name string) (bool, error) {
 	return len(reply) == 1 && reply[0] != nil, nil
 }
 
-// checkRights sends each command that the path's lockers send, on keys of
+// checkRights sends each command that the path's lockers send, on a key of
 // its own, and names all that are refused.
 func (c *Client) checkRights(ctx context.Context, needs Needs) error {
 	if err := c.enter(ctx); err != nil {
 		return err
 	}
 	defer c.leave()
-	cmds := probes(ctx, needs)
+	key := needs.Prefix + "check"
+	set := probeSet(ctx, key)
+	first := []redis.Cmder{redis.NewCmd(ctx, "ping"), set}
+	if err := c.send(ctx, first); err != nil {
+		return err
+	}
+	if set.Err() != nil && !replied(set.Err()) {
+		return c.refused(first, needs)
+	}
+	rest := probes(ctx, needs, key, set.Err() == nil)
+	if err := c.send(ctx, rest); err != nil {
+		return err
+	}
+	return c.refused(append(first, rest...), needs)
+}
+
+// probeTTL is when the key of checkRights ends by itself.
+const probeTTL = 10 * time.Second
+
+func probeSet(ctx context.Context, key string) redis.Cmder {
+	return redis.NewCmd(ctx, "set", key, "1", "px", probeTTL.Milliseconds())
+}
+
+// probes are the other commands that lockers of needs send, and that they
+// send from within scripts. Those which would make a key that never ends are
+// sent only where SET is allowed, behind one that gives the key its end:
+// whatever is refused, and wherever the connection breaks, nothing stays.
+func probes(ctx context.Context, needs Needs, key string, settable bool) []redis.Cmder {
+	var cmds []redis.Cmder
+	if settable {
+		cmds = append(cmds, probeSet(ctx, key), redis.NewCmd(ctx, "setnx", key, "1"))
+	}
+	cmds = append(cmds,
+		redis.NewCmd(ctx, "get", key),
+		redis.NewCmd(ctx, "pexpire", key, probeTTL.Milliseconds()),
+		redis.NewCmd(ctx, "script", "load", confirm.source),
+		redis.NewCmd(ctx, "eval", confirm.source, 1, key, "1", probeTTL.Milliseconds()),
+		redis.NewCmd(ctx, "evalsha", confirm.sha, 1, key, "1", probeTTL.Milliseconds()),
+	)
+	if needs.Replicas > 0 {
+		// 0 replicas have acknowledged already: it does not wait.
+		cmds = append(cmds, redis.NewCmd(ctx, "wait", 0, 1))
+	}
+	if needs.Tokens && settable {
+		cmds = append(cmds, redis.NewCmd(ctx, "incr", key))
+	}
+	return append(cmds, redis.NewCmd(ctx, "del", key), redis.NewCmd(ctx, "unlink", key))
+}
+
+// send sends commands together, each of which has its own error afterwards.
+func (c *Client) send(ctx context.Context, cmds []redis.Cmder) error {
 	pipe := c.redis.Pipeline()
 	if err := pipe.BatchProcess(ctx, cmds...); err != nil {
 		return err
 	}
-	_, _ = pipe.Exec(ctx) // each command has its own error
+	_, _ = pipe.Exec(ctx)
+	return nil
+}
+
+// refused names all commands that were refused, or the first that failed.
+func (c *Client) refused(cmds []redis.Cmder, needs Needs) error {
 	var denied []string
 	var failed error
 	for _, cmd := range cmds {
@@ -117,33 +176,6 @@ func (c *Client) checkRights(ctx context.Context, needs Needs) error {
 		return c.lacks(denied...)
 	}
 	return failed
-}
-
-// probes are the commands that lockers of needs send, and that they send
-// from within scripts. What they write ends by itself in 1 s, and is deleted.
-func probes(ctx context.Context, needs Needs) []redis.Cmder {
-	key, counter := needs.Prefix+"check", needs.Prefix+"check-counter"
-	cmds := []redis.Cmder{
-		redis.NewCmd(ctx, "ping"),
-		redis.NewCmd(ctx, "set", key, "check", "nx", "px", 1000),
-		redis.NewCmd(ctx, "setnx", key, "check"),
-		redis.NewCmd(ctx, "get", key),
-		redis.NewCmd(ctx, "pexpire", key, 1000),
-		redis.NewCmd(ctx, "script", "load", confirm.source),
-		redis.NewCmd(ctx, "eval", confirm.source, 1, key, "check", 1000),
-		redis.NewCmd(ctx, "evalsha", confirm.sha, 1, key, "check", 1000),
-		redis.NewCmd(ctx, "scan", 0, "count", 1),
-	}
-	if needs.Replicas > 0 {
-		// 0 replicas have acknowledged already: it does not wait.
-		cmds = append(cmds, redis.NewCmd(ctx, "wait", 0, 1))
-	}
-	if needs.Tokens {
-		cmds = append(cmds, redis.NewCmd(ctx, "incr", counter))
-	}
-	return append(cmds,
-		redis.NewCmd(ctx, "del", key),
-		redis.NewCmd(ctx, "unlink", key, counter))
 }
 
 // explain makes a refused right plain in an error of the command it names.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"lockcost/env"
+	"lockcost/env/process/processtest"
 	"lockcost/workloads/lock"
 )
 
@@ -54,17 +55,15 @@ func TestCheckReplicas(t *testing.T) {
 }
 
 func TestCheckRefusesAClusterNode(t *testing.T) {
-	port := freePort(t)
-	startRedis(t, port, "--port", port, "--bind", "127.0.0.1", "--cluster-enabled", "yes")
-	client := open(t, lock.Config{Primary: "127.0.0.1:" + port, PoolSize: 1})
-	refused(t, lock.Check(t.Context(), client, lock.Needs{Path: "setnx", Prefix: prefix}), "127.0.0.1:"+port, "Cluster")
+	addr := processtest.Redis(t, "cluster-enabled yes", "cluster-port "+processtest.OtherPort)
+	client := open(t, lock.Config{Primary: addr, PoolSize: 1})
+	refused(t, lock.Check(t.Context(), client, lock.Needs{Path: "setnx", Prefix: prefix}), addr, "Cluster")
 }
 
 func TestCheckRefusesAServerWithoutWait(t *testing.T) {
-	port := freePort(t)
-	startRedis(t, port, "--port", port, "--bind", "127.0.0.1", "--rename-command", "WAIT", "")
-	client := open(t, lock.Config{Primary: "127.0.0.1:" + port, PoolSize: 1})
-	refused(t, lock.Check(t.Context(), client, lock.Needs{Path: "setnx-wait", Replicas: 1, Prefix: prefix}), "127.0.0.1:"+port, "needs WAIT")
+	addr := processtest.Redis(t, `rename-command WAIT ""`)
+	client := open(t, lock.Config{Primary: addr, PoolSize: 1})
+	refused(t, lock.Check(t.Context(), client, lock.Needs{Path: "setnx-wait", Replicas: 1, Prefix: prefix}), addr, "needs WAIT")
 	if err := lock.Check(t.Context(), client, lock.Needs{Path: "setnx", Prefix: prefix}); err != nil {
 		t.Error(err)
 	}
@@ -78,7 +77,7 @@ func TestCheckNamesTheMissingRight(t *testing.T) {
 		words []string // nil: accepted
 	}{
 		"everything":      {rules: "~* +@all"},
-		"no more than it": {rules: "~" + prefix + "* -@all +ping +info +command|info +set +setnx +get +pexpire +del +unlink +incr +wait +eval +evalsha +script|load +scan"},
+		"no more than it": {rules: "~" + prefix + "* -@all +ping +info +command|info +set +setnx +get +pexpire +del +unlink +incr +wait +eval +evalsha +script|load"},
 		"WAIT":            {rules: "~* +@all -wait", words: []string{"app", "WAIT", "+wait"}},
 		"scripting":       {rules: "~* +@all -@scripting", words: []string{"EVALSHA", "EVAL,", "SCRIPT LOAD", "+evalsha", "+script|load"}},
 		"a script's part": {rules: "~* +@all -pexpire", words: []string{"PEXPIRE", "+pexpire"}},
@@ -122,6 +121,48 @@ func fields(s string) []any {
 	return all
 }
 
+// Whatever a user may not do, the check leaves no key that stays.
+func TestCheckLeavesNothing(t *testing.T) {
+	s := start(t, env.Spec{})
+	for _, rules := range []string{
+		"+@all", "+@all -set", "+@all -pexpire -del -unlink", "+@all -set -pexpire -del -unlink", "+@all -@scripting -del -unlink",
+	} {
+		if err := s.raw.Do(t.Context(), fields("acl setuser app reset on >secret ~* "+rules)...).Err(); err != nil {
+			t.Fatal(err)
+		}
+		client := open(t, lock.Config{Primary: s.Redis.Primary, Username: "app", Password: "secret", PoolSize: 2})
+		err := lock.Check(t.Context(), client, lock.Needs{Path: "fencing", Tokens: true, Prefix: prefix})
+		if denied := strings.Contains(rules, "-"); denied != (err != nil) {
+			t.Errorf("%s: %v", rules, err)
+		}
+		for _, key := range must(s.raw.Keys(t.Context(), "*").Result())(t) {
+			if ttl := must(s.raw.PTTL(t.Context(), key).Result())(t); ttl == -1 { // none
+				t.Errorf("%s: left %s for ever", rules, key)
+			}
+		}
+		if err := s.raw.FlushAll(t.Context()).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// The connection breaks while the check goes on.
+func TestCheckThatIsCutOffLeavesNothing(t *testing.T) {
+	s := start(t, env.Spec{})
+	for n := range 4 {
+		client := s.open(t, lock.Config{PoolSize: 1})
+		s.link.CutReply(n + 1)
+		err := lock.Check(t.Context(), client, lock.Needs{Path: "fencing", Tokens: true, Prefix: prefix})
+		s.link.Mend()
+		t.Logf("reply %d lost: %v", n+1, err)
+		for _, key := range must(s.raw.Keys(t.Context(), "*").Result())(t) {
+			if ttl := must(s.raw.PTTL(t.Context(), key).Result())(t); ttl == -1 {
+				t.Errorf("reply %d lost: left %s for ever", n+1, key)
+			}
+		}
+	}
+}
+
 // Where the right to WAIT is taken away during a run, SET has been executed.
 func TestRefusedWaitIsUndone(t *testing.T) {
 	s := startWithReplica(t)
@@ -141,15 +182,14 @@ func TestRefusedWaitIsUndone(t *testing.T) {
 }
 
 func TestWrongPassword(t *testing.T) {
-	port := freePort(t)
-	startRedis(t, port, "--port", port, "--bind", "127.0.0.1", "--requirepass", "right")
-	if client, err := lock.Open(t.Context(), lock.Config{Primary: "127.0.0.1:" + port, Password: "wrong"}); err == nil {
+	addr := processtest.Redis(t, "requirepass right")
+	if client, err := lock.Open(t.Context(), lock.Config{Primary: addr, Password: "wrong"}); err == nil {
 		client.Close()
 		t.Error("opened")
 	} else if kind := lock.Kind(err); kind != "redis-noauth" {
 		t.Errorf("got %v (%s), want redis-noauth", err, kind)
 	}
-	client := open(t, lock.Config{Primary: "127.0.0.1:" + port, Password: "right", PoolSize: 1})
+	client := open(t, lock.Config{Primary: addr, Password: "right", PoolSize: 1})
 	if err := lock.Check(t.Context(), client, lock.Needs{Path: "setnx", Prefix: prefix}); err != nil {
 		t.Error(err)
 	}

@@ -162,6 +162,10 @@ func (c *Client) Close() error {
 // Name is the server's address, or how it is found, for messages.
 func (c *Client) Name() string { return c.name }
 
+// PoolWait is how long callers have stood in line for a connection so far,
+// added up.
+func (c *Client) PoolWait() time.Duration { return c.gate.Waited() }
+
 // PoolSize is the number of connections.
 func (c *Client) PoolSize() int { return c.gate.Size() }
 

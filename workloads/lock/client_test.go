@@ -222,26 +222,3 @@ func TestOpenRefuses(t *testing.T) {
 		}
 	}
 }
-
-func TestCleanup(t *testing.T) {
-	s := start(t, env.Spec{})
-	client := s.open(t, lock.Config{})
-	ctx := t.Context()
-	const ours, others = "odd[*]?:", "odd*"
-	fencing := lock.NewFencing(client, ours)
-	for i := range 2500 {
-		must(fencing.TryLock(ctx, ours+time.Duration(i).String(), time.Minute))(t)
-	}
-	if err := s.raw.Set(ctx, others, "x", 0).Err(); err != nil {
-		t.Fatal(err)
-	}
-	if n := must(client.Cleanup(ctx, ours))(t); n != 2501 { // the locks and the counter
-		t.Errorf("deleted %d keys, want 2501", n)
-	}
-	if left := must(s.raw.Keys(ctx, "*").Result())(t); len(left) != 1 || left[0] != others {
-		t.Errorf("left %q", left)
-	}
-	if _, err := client.Cleanup(ctx, ""); err == nil {
-		t.Error("an empty prefix was accepted")
-	}
-}

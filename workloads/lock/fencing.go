@@ -9,8 +9,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// counterName is the fencing counter's key, after the prefix.
-const counterName = "fencing-counter"
+// CounterKey is the key of the counter of a Fencing with that prefix.
+func CounterKey(prefix string) string { return prefix + "fencing-counter" }
 
 // setAndMint takes the lock and mints its token: nil if it is held.
 var setAndMint = newScript(`
@@ -42,9 +42,9 @@ type Fencing struct {
 var _ Locker = (*Fencing)(nil)
 
 // NewFencing returns a locker over client's connections. Its counter is one
-// key under prefix, without a TTL; Cleanup of the prefix deletes it.
+// key, CounterKey(prefix), and has no TTL: it stays until Remove.
 func NewFencing(client *Client, prefix string) *Fencing {
-	return &Fencing{client: client, counter: prefix + counterName}
+	return &Fencing{client: client, counter: CounterKey(prefix)}
 }
 
 // TryLock makes one round trip, for the lock and its token. Where the reply

@@ -219,7 +219,7 @@ func TestFailedCounterReleasesTheLock(t *testing.T) {
 	s := start(t, env.Spec{})
 	locker := lock.NewFencing(s.open(t, lock.Config{}), prefix)
 	for _, value := range []string{"not a number", "-2"} {
-		if err := s.raw.Set(t.Context(), prefix+"fencing-counter", value, 0).Err(); err != nil {
+		if err := s.raw.Set(t.Context(), lock.CounterKey(prefix), value, 0).Err(); err != nil {
 			t.Fatal(err)
 		}
 		key := prefix + t.Name()

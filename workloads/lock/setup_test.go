@@ -2,10 +2,6 @@ package lock_test
 
 import (
 	"context"
-	"net"
-	"os"
-	"os/exec"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -181,48 +177,5 @@ func eventually(t *testing.T, what string, holds func() bool) {
 // infoField is one field of the primary's INFO.
 func (s *server) infoField(t *testing.T, name string) string {
 	t.Helper()
-	for line := range strings.Lines(must(s.raw.Info(t.Context(), "everything").Result())(t)) {
-		if field, value, _ := strings.Cut(strings.TrimSpace(line), ":"); field == name {
-			return value
-		}
-	}
-	return ""
-}
-
-// startRedis starts a server with settings that no stack has, which are to
-// make it listen on port of 127.0.0.1, and ends it with the test.
-func startRedis(t *testing.T, port string, settings ...string) {
-	t.Helper()
-	program, err := exec.LookPath("redis-server")
-	if err != nil && os.Getenv("CI") == "" {
-		t.Skip("redis-server is not installed")
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command(program, append([]string{"--dir", t.TempDir(), "--save", ""}, settings...)...)
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		cmd.Process.Kill()
-		cmd.Wait()
-	})
-	eventually(t, "redis-server listens on "+port, func() bool {
-		conn, err := net.Dial("tcp", "127.0.0.1:"+port)
-		if err != nil {
-			return false
-		}
-		conn.Close()
-		return true
-	})
-}
-
-// freePort is a port that nothing listens on now.
-func freePort(t *testing.T) string {
-	t.Helper()
-	listener := must(net.Listen("tcp", "127.0.0.1:0"))(t)
-	defer listener.Close()
-	_, port, _ := net.SplitHostPort(listener.Addr().String())
-	return port
+	return env.ParseInfo(must(s.raw.Info(t.Context(), "everything").Result())(t))[name]
 }

@@ -14,16 +14,16 @@ import (
 	"testing"
 	"time"
 
+	"lockcost/env/process/processtest"
 	"lockcost/workloads/lock"
 )
 
 func TestTLS(t *testing.T) {
 	certFile, keyFile, roots := selfSigned(t)
-	port := freePort(t)
-	startRedis(t, port, "--port", "0", "--bind", "127.0.0.1", "--tls-port", port, "--tls-auth-clients", "no",
-		"--tls-cert-file", certFile, "--tls-key-file", keyFile, "--tls-ca-cert-file", certFile)
+	addr := processtest.Redis(t, "port 0", "tls-port "+processtest.Port, "tls-auth-clients no",
+		"tls-cert-file "+certFile, "tls-key-file "+keyFile, "tls-ca-cert-file "+certFile)
 	client := open(t, lock.Config{
-		Primary: "127.0.0.1:" + port, PoolSize: 2,
+		Primary: addr, PoolSize: 2,
 		TLS: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12},
 	})
 	if err := client.Fill(t.Context()); err != nil {
@@ -35,7 +35,7 @@ func TestTLS(t *testing.T) {
 	}
 
 	distrusting, err := lock.Open(t.Context(), lock.Config{
-		Primary: "127.0.0.1:" + port, TLS: &tls.Config{RootCAs: x509.NewCertPool()},
+		Primary: addr, TLS: &tls.Config{RootCAs: x509.NewCertPool()},
 	})
 	if err == nil {
 		distrusting.Close()

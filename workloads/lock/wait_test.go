@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"lockcost/env"
 	"lockcost/workloads/lock"
 )
 
@@ -152,7 +153,9 @@ func TestDeadlineDuringWaitLeavesNoLock(t *testing.T) {
 func TestReplicaRestarts(t *testing.T) {
 	s := startWithReplica(t)
 	client := s.open(t, lock.Config{})
-	online := func() int { return must(client.OnlineReplicas(t.Context()))(t) }
+	online := func() int {
+		return env.OnlineReplicas(env.ParseInfo(must(s.raw.Info(t.Context(), "replication").Result())(t)))
+	}
 	if n := online(); n != 1 {
 		t.Fatalf("%d replicas online, want 1", n)
 	}
