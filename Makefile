@@ -56,7 +56,7 @@ test-deps:
 	@sh env/deps.sh java=default-jre-headless /usr/share/java/hdrhistogram.jar=libhdrhistogram-java
 
 build:
-	go build -o $(BIN) ./bench/cmd/lockcost
+	go build -buildvcs=auto -o $(BIN) ./bench/cmd/lockcost
 
 lint:
 	@unformatted=$$(gofmt -l .); [ -z "$$unformatted" ] || { echo "gofmt: $$unformatted"; exit 1; }

@@ -18,7 +18,7 @@ import (
 func Describe(ctx context.Context, stack *env.Stack) (results.Environment, error) {
 	e := results.Environment{
 		CPUs: onlineCPUs(), OS: runtime.GOOS, Arch: runtime.GOARCH,
-		Go: runtime.Version(), Lockcost: revision(),
+		Go: runtime.Version(), Lockcost: Revision(),
 	}
 	describeMachine(&e)
 	placed := placement.Current()
@@ -40,9 +40,9 @@ func Describe(ctx context.Context, stack *env.Stack) (results.Environment, error
 	return e, nil
 }
 
-// revision is the commit that this program was built from, where the build
+// Revision is the commit that this program was built from, where the build
 // knew it.
-func revision() string {
+func Revision() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return "unknown"

@@ -131,7 +131,7 @@ func (j *judgement) pauses() {
 func (j *judgement) pauseAgainst(name SpanName, span Span) {
 	p, ns, _ := span.Highest()
 	pause := j.run.Instrument.PauseMaxNS
-	j.faultIf(pause > 0 && pause >= ns, "the driver stood still for %s, as long as the %s response's %s of %s",
+	j.faultIf(pause > 0 && pause >= ns, "the driver stood still for %s, at least as long as the %s response's %s of %s",
 		FormatDuration(pause), name, p.Title(), FormatDuration(ns))
 }
 

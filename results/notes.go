@@ -27,22 +27,23 @@ func (r *Record) notes() []string {
 	return append(notes, r.Environment.Notes...)
 }
 
-// verdictNotes gives the reasons of each run that is not valid. An invalid
-// run's numbers stand nowhere else.
+// verdictNotes gives, for each path and verdict, the runs that are not valid
+// and why the first of them is not; the reasons of all are in run.json. An
+// invalid run's numbers stand nowhere else.
 func (r *Record) verdictNotes() []string {
 	var notes []string
 	for _, p := range r.Paths {
-		for _, run := range p.Runs {
-			switch run.Verdict {
-			case Valid:
-				continue
-			case "":
-				notes = append(notes, fmt.Sprintf("%s run %d was not judged, and is left out.", p.Label(), run.Index+1))
+		for _, v := range []Verdict{Invalid, Saturated, ""} {
+			runs := p.judged(v)
+			if len(runs) == 0 {
 				continue
 			}
-			note := fmt.Sprintf("%s run %d is %s: %s.", p.Label(), run.Index+1, run.Verdict, strings.Join(run.Reasons, "; "))
-			if run.Verdict == Invalid {
-				note += " It is left out above." + invalidNumbers(run)
+			note := fmt.Sprintf("%s: %s %s", p.Label(), numbers(runs), verdictWords[v])
+			if reasons := runs[0].Reasons; len(reasons) > 0 {
+				note += fmt.Sprintf(" Run %d: %s.", runs[0].Index, strings.Join(reasons, "; "))
+			}
+			if v == Invalid {
+				note += invalidNumbers(runs)
 			}
 			notes = append(notes, note)
 		}
@@ -50,22 +51,81 @@ func (r *Record) verdictNotes() []string {
 	return notes
 }
 
-func invalidNumbers(run Run) string {
-	p50, ok50 := run.Spans[SpanAcquire].At(P50)
-	p99, ok99 := run.Spans[SpanAcquire].At(P99)
-	if !ok50 || !ok99 {
-		return ""
-	}
-	return fmt.Sprintf(" Its invalid acquire: P50 %s, P99 %s.", FormatDuration(p50), FormatDuration(p99))
+var verdictWords = map[Verdict]string{
+	Invalid:   "invalid, and left out above.",
+	Saturated: "saturated: the numbers are bounds.",
+	"":        "not judged, and left out.",
 }
 
+func (p Path) judged(v Verdict) []Run {
+	var runs []Run
+	for _, run := range p.Runs {
+		if run.Verdict == v {
+			runs = append(runs, run)
+		}
+	}
+	return runs
+}
+
+// numbers names runs as run.json numbers them, from 0.
+func numbers(runs []Run) string {
+	if len(runs) == 1 {
+		return fmt.Sprintf("run %d is", runs[0].Index)
+	}
+	list := make([]string, len(runs))
+	for i, run := range runs {
+		list[i] = fmt.Sprint(run.Index)
+	}
+	return "runs " + strings.Join(list, ", ") + " are"
+}
+
+// invalidNumbers are the acquire's, with that word, from the least of the
+// runs to the greatest.
+func invalidNumbers(runs []Run) string {
+	var texts []string
+	for _, p := range []Percentile{P50, P99} {
+		var values []int64
+		for _, run := range runs {
+			if ns, ok := run.Spans[SpanAcquire].At(p); ok {
+				values = append(values, ns)
+			}
+		}
+		if len(values) > 0 {
+			text := p.Title() + " " + FormatDuration(slices.Min(values))
+			if len(values) > 1 {
+				text += " to " + FormatDuration(slices.Max(values))
+			}
+			texts = append(texts, text)
+		}
+	}
+	if len(texts) == 0 {
+		return ""
+	}
+	return " Invalid acquire: " + strings.Join(texts, ", ") + "."
+}
+
+// warningNotes gives each kind of warning once for each path, as the first
+// of its runs has it. A kind is what stands before a colon.
 func (r *Record) warningNotes() []string {
 	var notes []string
 	for _, p := range r.Paths {
+		runs, first := map[string][]Run{}, []string{}
 		for _, run := range p.Runs {
 			for _, warning := range run.Warnings {
-				notes = append(notes, fmt.Sprintf("%s run %d, warning: %s.", p.Label(), run.Index+1, strings.TrimSuffix(warning, ".")))
+				kind, _, _ := strings.Cut(warning, ":")
+				if runs[kind] == nil {
+					first = append(first, warning)
+				}
+				runs[kind] = append(runs[kind], run)
 			}
+		}
+		for _, warning := range first {
+			kind, _, _ := strings.Cut(warning, ":")
+			note := fmt.Sprintf("%s, warning of run %d: %s.", p.Label(), runs[kind][0].Index, strings.TrimSuffix(warning, "."))
+			if more := len(runs[kind]) - 1; more > 0 {
+				note += fmt.Sprintf(" So in %d more.", more)
+			}
+			notes = append(notes, note)
 		}
 	}
 	return notes
@@ -125,6 +185,9 @@ func (r *Record) waitNote() []string {
 	for _, p := range r.Paths {
 		if waits[p.Path] {
 			distance := "no distance to the replica"
+			if r.Plan.Env == "external" {
+				distance = "the distance that your replicas have"
+			}
 			if p.ReplicaRTTNS > 0 {
 				distance = "a replica round trip of " + FormatDuration(p.ReplicaRTTNS)
 			}

@@ -2,6 +2,14 @@ package results
 
 import "os"
 
+// Count is the number of runs, of all paths.
+func (r *Record) Count() (n int) {
+	for _, p := range r.Paths {
+		n += len(p.Runs)
+	}
+	return n
+}
+
 // Doubtful counts the runs that are saturated or invalid.
 func (r *Record) Doubtful() int {
 	n := 0

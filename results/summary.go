@@ -159,7 +159,7 @@ func paired(runs, base []Run, span SpanName, p Percentile) (ours, theirs []float
 		a, okA := run.Spans[span].At(p)
 		other, found := inBlock(base, run.Index)
 		b, okB := other.Spans[span].At(p)
-		if found && okA && okB && b > 0 {
+		if found && okA && okB && a > 0 && b > 0 {
 			ours, theirs = append(ours, float64(a)), append(theirs, float64(b))
 		}
 	}
@@ -178,15 +178,17 @@ func inBlock(runs []Run, index int) (run Run, found bool) {
 // cost compares values that stand in the same blocks. Its p-value is not yet
 // corrected.
 func cost(ours, theirs []float64) Cost {
-	var ratios, deltas []float64
+	var logs, deltas []float64
 	for i := range ours {
-		ratios = append(ratios, ours[i]/theirs[i])
+		logs = append(logs, math.Log(ours[i]/theirs[i]))
 		deltas = append(deltas, ours[i]-theirs[i])
 	}
-	ratio, delta := medianOf(ratios), medianOf(deltas)
-	c := Cost{N: len(ours), Ratio: ratio.center, DeltaNS: round(delta.center), Confidence: ratio.confidence}
+	// Ratios are taken in logarithms, where 2× and ½× are as far from 1×: of
+	// two ratios the middle is then not more than 1× for their order alone.
+	ratio, delta := medianOf(logs), medianOf(deltas)
+	c := Cost{N: len(ours), Ratio: math.Exp(ratio.center), DeltaNS: round(delta.center), Confidence: ratio.confidence}
 	if ratio.bounded {
-		c.RatioLow, c.RatioHigh = &ratio.low, &ratio.high
+		c.RatioLow, c.RatioHigh = pointer(math.Exp(ratio.low)), pointer(math.Exp(ratio.high))
 		c.DeltaLowNS, c.DeltaHighNS = pointer(round(delta.low)), pointer(round(delta.high))
 	}
 	if p, ok := mannWhitney(ours, theirs); ok {

@@ -49,11 +49,14 @@ func (t *table) header() {
 	if plan.Effect == EffectCharge {
 		job = "charging an order under the lock"
 	}
-	t.print(wrap("", "", fmt.Sprintf("%s: %s, %.6g/s (%s arrivals) for %s, %d runs of each path in shuffled blocks",
+	t.print(wrap("", "", fmt.Sprintf("%s: %s, %.6g/s (%s arrivals) for %s, runs of each path in shuffled blocks: %d%s",
 		t.record.StartedAt.UTC().Format("2006-01-02 15:04 UTC"), job, plan.RatePerS, plan.Arrivals,
-		time.Duration(plan.DurationNS), plan.Runs)))
+		time.Duration(plan.DurationNS), plan.Runs, contention(plan))))
 	if t.record.Environment.Topology != "" {
 		t.print(wrap("", "", t.record.Environment.Topology))
+	}
+	if done, planned := t.record.Count(), plan.Runs*len(t.record.Paths); !t.record.Interrupted && done < planned {
+		t.print(wrap("", "", fmt.Sprintf("INCOMPLETE: %d of %d runs were kept; the program that made them was ended.", done, planned)))
 	}
 	if t.record.Interrupted {
 		t.print(wrap("", "", "INTERRUPTED: the numbers are of what was measured until then."))
@@ -187,4 +190,19 @@ func (t *table) notes() {
 	for _, note := range notes {
 		t.print(wrap("  - ", "    ", strings.TrimSpace(note)))
 	}
+}
+
+// contention is what of the plan makes locks wait for each other.
+func contention(plan Plan) string {
+	text := ""
+	if plan.Keys > 0 {
+		text += fmt.Sprintf("; %d keys", plan.Keys)
+	}
+	if plan.HoldNS > 0 {
+		text += fmt.Sprintf("; each lock held for %s", time.Duration(plan.HoldNS))
+	}
+	if plan.AcquireTimeoutNS > 0 {
+		text += fmt.Sprintf("; tried for up to %s", time.Duration(plan.AcquireTimeoutNS))
+	}
+	return text
 }

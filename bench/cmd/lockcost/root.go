@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"lockcost/bench"
 )
 
 // Exit statuses, a contract with scripts.
@@ -68,6 +70,7 @@ open loop, against a real replicated Redis and a MySQL-family ledger.`,
 
   # the same figures again, from the folder of a run
   lockcost plot results/20260131T120000Z`,
+		Version:       bench.Revision(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          noArguments,

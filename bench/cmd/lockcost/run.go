@@ -93,13 +93,13 @@ func (f *runFlags) flags(c *cobra.Command) {
 	set.IntVar(&p.RepeatInvalid, "repeat-invalid", p.RepeatInvalid, "blocks to add, at most, while a path has fewer than --runs runs that are not invalid")
 	set.StringVar(&f.arrivals, "arrivals", string(p.Arrivals), "constant or poisson")
 	set.IntVar(&p.Workers, "workers", p.Workers, "most operations in flight (0: 2 × rate × (longest timeout + hold), at least 64, at most 4096)")
-	set.DurationVar(&p.OpTimeout, "op-timeout", p.OpTimeout, "an operation is given up on this long after its due time")
+	set.DurationVar(&p.OpTimeout, "op-timeout", p.OpTimeout, "an operation is given up on this long after its due time; finding out what became of a lost reply may take 2s more")
 	set.Uint64Var(&p.Seed, "seed", p.Seed, "of the order of the runs, and of Poisson arrivals (0: drawn, and recorded)")
 	set.DurationVar(&p.TTL, "ttl", p.TTL, "of the locks")
 	set.DurationVar(&p.Hold, "hold", p.Hold, "how long each lock is held on purpose")
 	set.IntVar(&p.Keys, "keys", p.Keys, "number of lock keys to contend for (0: a fresh key each time)")
 	set.DurationVar(&p.AcquireTimeout, "acquire-timeout", p.AcquireTimeout, "how long to go on trying for a held lock (0: one attempt)")
-	set.IntVar(&p.WaitReplicas, "wait-replicas", p.WaitReplicas, "replicas that WAIT waits for")
+	set.IntVar(&p.WaitReplicas, "wait-replicas", p.WaitReplicas, "replicas that WAIT waits for; as many are started at least")
 	set.DurationVar(&p.WaitTimeout, "wait-timeout", p.WaitTimeout, "of WAIT; whole milliseconds, at least 1ms")
 	set.StringVar(&f.env, "env", "process", "where the servers come from: process (started here) or external (yours)")
 	set.IntVar(&f.replicas, "replicas", 1, "replicas to start")
@@ -155,6 +155,9 @@ func (f *runFlags) checkServers(c *cobra.Command) error {
 		}
 		if f.replicas < 0 || max(f.replicas, f.plan.WaitReplicas) > process.MaxReplicas {
 			return fmt.Errorf("--replicas %d, --wait-replicas %d: must be from 0 to %d", f.replicas, f.plan.WaitReplicas, process.MaxReplicas)
+		}
+		if need := f.plan.Spec().Replicas; c.Flags().Changed("replicas") && f.replicas < need {
+			return fmt.Errorf("--replicas %d: a path waits for %d: start as many, or leave it out", f.replicas, need)
 		}
 		if f.sentinels < 0 || f.sentinels > process.MaxSentinels {
 			return fmt.Errorf("--sentinels %d: must be from 0 to %d", f.sentinels, process.MaxSentinels)
@@ -255,7 +258,7 @@ func outcome(record *results.Record, err error) error {
 	case record.Interrupted:
 		return &statusError{exitInterrupted, errors.New("interrupted: what was measured is kept")}
 	case record.Doubtful() > 0:
-		return &statusError{exitDoubtful, fmt.Errorf("%d runs are not valid or saturated: their reasons are in the table and in run.json", record.Doubtful())}
+		return &statusError{exitDoubtful, fmt.Errorf("%d of %d runs are invalid or saturated: the reasons are in the table and in run.json", record.Doubtful(), record.Count())}
 	}
 	return nil
 }

@@ -49,6 +49,8 @@ func TestBadInputIsRefusedBeforeAnythingStarts(t *testing.T) {
 		{"run --wait-replicas 1000", "wait-replicas"},
 		{"run --replicas 1000000", "replicas"},
 		{"run --replicas -1", "replicas"},
+		{"run --replicas 0 --paths setnx-wait", "--replicas"},
+		{"run --replicas 1 --wait-replicas 2", "--replicas"},
 		{"run --sentinels 1000000", "sentinels"},
 		{"run --op-timeout 0s", "--op-timeout"},
 		{"run --op-timeout 50ms", "--wait-timeout"},
