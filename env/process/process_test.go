@@ -118,9 +118,6 @@ func TestTwoStacksAtOnce(t *testing.T) {
 }
 
 func TestKilledDriverTakesItsServersAlong(t *testing.T) {
-	if _, err := placement.Allowed(); err != nil {
-		t.Skip("no signal for a parent's death on this system")
-	}
 	dir := public(t)
 	processtest.StartWith(t, process.Provider{Dir: dir}, env.Spec{Ledger: true}).Close() // installed?
 	exe, err := os.Executable()
@@ -186,8 +183,11 @@ func TestCancelledStartLeavesNothing(t *testing.T) {
 
 func TestServersHaveTheCPUsAskedFor(t *testing.T) {
 	cpus, err := placement.Allowed()
-	if err != nil {
+	if errors.Is(err, errors.ErrUnsupported) {
 		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
 	}
 	pin := cpus[len(cpus)-1:]
 	spec := everything
@@ -203,21 +203,6 @@ func TestServersHaveTheCPUsAskedFor(t *testing.T) {
 	}
 	if now, _ := placement.Allowed(); !slices.Equal(now, cpus) {
 		t.Errorf("the driver was on %v and is on %v", cpus, now)
-	}
-}
-
-func TestMissingProgramIsNamed(t *testing.T) {
-	t.Setenv("PATH", t.TempDir())
-	_, err := process.Provider{}.Start(t.Context(), env.Spec{})
-	var missing *process.MissingError
-	if err == nil {
-		t.Skip("redis-server is in a folder that is searched without PATH")
-	}
-	if !errors.As(err, &missing) || missing.Program != "redis-server" {
-		t.Fatalf("without redis-server: %v", err)
-	}
-	if text := err.Error(); !strings.Contains(text, "apt-get install redis-server") || strings.Contains(text, "\n") {
-		t.Errorf("without redis-server: %q", text)
 	}
 }
 
