@@ -159,7 +159,9 @@ func TestTooFewWorkersSaturate(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	if run.Verdict != results.Saturated {
+	// Where the machine stops the driver for a tenth of the time, that is
+	// found too, and outranks it.
+	if run.Verdict == results.Valid {
 		t.Errorf("verdict %s: %v", run.Verdict, run.Reasons)
 	}
 	if !named(run.Reasons, "workers") {

@@ -32,6 +32,7 @@ const (
 type task struct {
 	session    *workloads.Session
 	keys       string // prefix of the run's keys
+	slots      int64  // number of operations
 	distinct   int64  // number of keys; 0 for one for each slot
 	firstOrder int64  // the order of slot 0
 	ttl, hold  time.Duration

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"time"
 
@@ -25,7 +26,7 @@ type site struct {
 	settings workloads.Settings
 	tables   *ledger.Tables // nil without a ledger
 	orders   int64          // next order that is not yet seeded
-	runs     int            // begun so far, to keep the keys apart
+	tasks    []*task        // so far, each with keys of its own
 }
 
 // cleanupTimeout bounds the removal of keys and tables, also after Ctrl-C.
@@ -46,29 +47,52 @@ func newSite(ctx context.Context, plan Plan, stack *env.Stack) (*site, error) {
 	return s, err
 }
 
-// leave removes our keys and tables, and nothing else.
+// leave removes our keys and tables, and nothing else. On a stack that is
+// about to go as a whole, what cannot be removed is no error.
 func (s *site) leave(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
 	defer cancel()
 	var errs []error
-	if err := workloads.RemoveKeys(ctx, s.stack, slices.Values([]string{lock.CounterKey(s.settings.Prefix)})); err != nil {
-		errs = append(errs, fmt.Errorf("removing the keys %s*: %w", s.settings.Prefix, err))
-	}
 	if s.tables != nil {
 		if err := s.tables.Drop(ctx); err != nil {
 			errs = append(errs, fmt.Errorf("removing the tables %s*: %w", s.settings.Tables, err))
 		}
 	}
+	if s.stack.Provider == "process" {
+		return nil
+	}
+	if err := workloads.RemoveKeys(ctx, s.stack, s.keys()); err != nil {
+		errs = append(errs, fmt.Errorf("removing the keys %s*, which expire in %v: %w", s.settings.Prefix, s.plan.TTL, err))
+	}
 	return errors.Join(errs...)
+}
+
+// keys are all that our operations may have left in Redis.
+func (s *site) keys() iter.Seq[string] {
+	return func(yield func(string) bool) {
+		if !yield(lock.CounterKey(s.settings.Prefix)) {
+			return
+		}
+		for _, t := range s.tasks {
+			for slot := range t.slots {
+				if t.distinct > 0 && slot >= t.distinct {
+					break
+				}
+				if !yield(t.key(slot)) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // task prepares n operations on an open session: fresh keys, fresh orders.
 func (s *site) task(ctx context.Context, session *workloads.Session, n int64) (*task, error) {
 	t := &task{
 		session: session, ttl: s.plan.TTL, hold: s.plan.Hold, distinct: int64(s.plan.Keys),
-		keys: fmt.Sprintf("%s%d:", s.settings.Prefix, s.runs), firstOrder: s.orders,
+		keys: fmt.Sprintf("%s%d:", s.settings.Prefix, len(s.tasks)), slots: n, firstOrder: s.orders,
 	}
-	s.runs++
+	s.tasks = append(s.tasks, t)
 	if session.Guard == nil {
 		return t, nil
 	}
