@@ -104,6 +104,9 @@ func (p Plan) Check() error {
 	if err := p.load(0).Check(); err != nil {
 		return fmt.Errorf("--%w", err)
 	}
+	if p.Rate*p.Duration.Seconds() < 1 {
+		return fmt.Errorf("--rate %v --duration %v: not one operation would be due", p.Rate, p.Duration)
+	}
 	return nil
 }
 

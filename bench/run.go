@@ -183,10 +183,11 @@ func (r *runner) run(ctx context.Context, block, i int) error {
 		run.Warnings = append(run.Warnings, audited)
 	}
 	entry.Runs = append(entry.Runs, *run)
+	logged := r.spool.Encode(entry.Label(), run.Index, entry.ReplicaRTTNS, run.StartedAt)
+	err = errors.Join(err, logged, r.keep())
 	r.done++
 	r.report(path, second{})
-	logged := r.spool.Encode(entry.Label(), run.Index, entry.ReplicaRTTNS, run.StartedAt)
-	return errors.Join(err, logged, r.keep())
+	return err
 }
 
 // keep writes the record as it stands.

@@ -47,19 +47,19 @@ func newSite(ctx context.Context, plan Plan, stack *env.Stack) (*site, error) {
 	return s, err
 }
 
-// leave removes our keys and tables, and nothing else. On a stack that is
-// about to go as a whole, what cannot be removed is no error.
+// leave removes our keys and tables, and nothing else. On a stack of our own
+// they go with the servers.
 func (s *site) leave(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
 	defer cancel()
 	var errs []error
+	if s.stack.Provider == "process" {
+		return s.tables.Close()
+	}
 	if s.tables != nil {
 		if err := s.tables.Drop(ctx); err != nil {
 			errs = append(errs, fmt.Errorf("removing the tables %s*: %w", s.settings.Tables, err))
 		}
-	}
-	if s.stack.Provider == "process" {
-		return nil
 	}
 	if err := workloads.RemoveKeys(ctx, s.stack, s.keys()); err != nil {
 		errs = append(errs, fmt.Errorf("removing the keys %s*, which expire in %v: %w", s.settings.Prefix, s.plan.TTL, err))
@@ -118,13 +118,23 @@ func (s *site) check(ctx context.Context, path workloads.Path) error {
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, s.plan.OpTimeout+s.settings.WaitTimeout+5*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, checkAttempts*(s.plan.OpTimeout+s.settings.WaitTimeout)+5*time.Second)
 	defer cancel()
-	if err := t.try(ctx, 0); err != nil {
+	for range checkAttempts { // one slow acknowledgement is no reason to refuse
+		if err = t.try(ctx, 0); !errors.Is(err, lock.ErrUnreplicated) {
+			break
+		}
+	}
+	switch {
+	case errors.Is(err, lock.ErrLost):
+		return fmt.Errorf("path %s: %w: it ran out before one job was done, raise --ttl %v", path.Label(), err, s.plan.TTL)
+	case err != nil:
 		return fmt.Errorf("path %s: %w", path.Label(), err)
 	}
 	return nil
 }
+
+const checkAttempts = 3
 
 // ready is a path that is open on the site, with orders for one run.
 type ready struct {
@@ -207,7 +217,7 @@ func (r *ready) close() { _ = r.session.Close() } // nothing is left to be lost 
 // audit holds what the clients were told against what the ledger has, and
 // returns what does not agree, "" where all does.
 func (s *site) audit(ctx context.Context, r *ready, run results.Run) string {
-	if r.session.Guard == nil {
+	if r.session.Guard == nil || ctx.Err() != nil {
 		return ""
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)

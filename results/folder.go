@@ -37,14 +37,34 @@ func Create(dir string) (*Folder, error) {
 			return nil, fmt.Errorf("%s already holds a run (%s): name another folder", dir, file.Name())
 		}
 	}
-	probe, err := os.CreateTemp(dir, "probe-*.tmp")
-	if err != nil {
-		return nil, describe("write to the folder", dir, err)
-	}
-	if err := firstError(probe.Close(), os.Remove(probe.Name())); err != nil {
-		return nil, describe("write to the folder", dir, err)
+	if err := claim(dir); err != nil {
+		return nil, err
 	}
 	return &Folder{dir: dir}, nil
+}
+
+// probeBytes is what must fit on the disk for a run to begin.
+const probeBytes = 64 << 10
+
+// claim makes the record's file, empty as yet, so that of two runs that want
+// the folder at once only one gets it, and sees whether the disk takes
+// anything at all.
+func claim(dir string) error {
+	path := filepath.Join(dir, recordName)
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+	if errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("%s already holds a run (%s): name another folder", dir, recordName)
+	}
+	if err != nil {
+		return describe("write to the folder", dir, err)
+	}
+	_, err = file.Write(make([]byte, probeBytes))
+	err = firstError(err, file.Truncate(0), file.Close())
+	if err != nil {
+		os.Remove(path)
+		return describe("write to the folder", dir, err)
+	}
+	return nil
 }
 
 // Dir is the folder's path.

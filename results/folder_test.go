@@ -2,6 +2,7 @@ package results
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -151,5 +152,22 @@ func TestLabels(t *testing.T) {
 	}
 	if got := (Path{Path: "setnx"}).FileName(); got != "setnx.hlog" {
 		t.Errorf("file %q", got)
+	}
+}
+
+func TestFolderIsForOneRun(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "run")
+	first, err := Create(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Create(dir); err == nil {
+		t.Error("two runs got the same folder at once")
+	}
+	if err := first.Discard(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the folder of a run in which nothing was measured is still there: %v", err)
 	}
 }

@@ -119,7 +119,7 @@ func TestSpoolRefusesUnknownSpans(t *testing.T) {
 	if err := spool.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if files, _ := os.ReadDir(folder.Dir()); len(files) != 0 {
+	if files, _ := os.ReadDir(folder.Dir()); len(files) != 1 || files[0].Name() != recordName {
 		t.Errorf("the spool left %v behind", files)
 	}
 }

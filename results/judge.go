@@ -205,12 +205,23 @@ func (j *judgement) expired() {
 		j.saturatedIf(in.Queued > 0, "%d of %d slots expired, with all workers inside operations",
 			j.run.Expired, j.run.Offered)
 	}
+	few := (1 - rateShare) * float64(j.run.Offered)
 	timeouts := j.run.Censored() - j.run.Expired
-	j.saturatedIf(float64(timeouts) > (1-rateShare)*float64(j.run.Offered),
-		"%d of %d operations were given up on at their timeout", timeouts, j.run.Offered)
-	if len(j.saturated) > 0 {
+	failed := j.run.failed() - timeouts
+	j.saturatedIf(float64(timeouts) > few, "%d of %d operations were given up on at their timeout", timeouts, j.run.Offered)
+	j.saturatedIf(float64(failed) > few, "%d of %d operations failed", failed, j.run.Offered)
+	j.saturatedIf(float64(j.run.Unreplicated) > few, "%d of %d locks were not acknowledged by enough replicas",
+		j.run.Unreplicated, j.run.Offered)
+	if len(j.saturated) > 0 || float64(in.Queued) > few {
 		j.workers()
 	}
+}
+
+func (r Run) failed() (n int64) {
+	for _, count := range r.Errors {
+		n += count
+	}
+	return n
 }
 
 // workers adds the bound on workers to the reasons where it set the limit:

@@ -84,11 +84,18 @@ func TestJudge(t *testing.T) {
 			r.Instrument.InFlightAtEnd = 3
 		}, Valid, ""},
 		{"given up on", func(r *Run, _ *Path, _ *Plan, _ *Doctor) {
-			r.Errors = map[string]int64{"redis-timeout": 31, "ledger-timeout": 30, "redis-error": 500}
+			r.Errors = map[string]int64{"redis-timeout": 31, "ledger-timeout": 30}
 		}, Saturated, "61 of 6000 operations were given up on"},
 		{"a few given up on", func(r *Run, _ *Path, _ *Plan, _ *Doctor) {
-			r.Errors = map[string]int64{"redis-timeout": 60, "redis-error": 500}
+			r.Errors = map[string]int64{"redis-timeout": 60, "redis-error": 60}
 		}, Valid, ""},
+		{"failed", func(r *Run, _ *Path, _ *Plan, _ *Doctor) {
+			r.Errors = map[string]int64{"redis-error": 61}
+		}, Saturated, "61 of 6000 operations failed"},
+		{"not replicated", func(r *Run, _ *Path, _ *Plan, _ *Doctor) { r.Unreplicated = 61 }, Saturated, "61 of 6000 locks"},
+		{"too few workers, though all was done", func(r *Run, _ *Path, _ *Plan, _ *Doctor) {
+			r.Instrument.Queued, r.Instrument.Workers = 61, 1
+		}, Saturated, "workers: 1"},
 		{"less, interrupted", func(r *Run, _ *Path, _ *Plan, _ *Doctor) {
 			r.AchievedPerS = 400
 			r.Interrupted = true

@@ -1,6 +1,11 @@
 package results
 
-import "os"
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
 
 // Count is the number of runs, of all paths.
 func (r *Record) Count() (n int) {
@@ -23,8 +28,14 @@ func (r *Record) Doubtful() int {
 	return n
 }
 
-// Discard removes the folder if nothing was kept in it.
+// Discard removes a folder in which nothing was measured, unless something
+// else is in it.
 func (f *Folder) Discard() error {
+	for _, name := range []string{recordName, benchName} {
+		if err := os.Remove(filepath.Join(f.dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return describe("remove", f.dir, err)
+		}
+	}
 	entries, err := os.ReadDir(f.dir)
 	if err != nil || len(entries) > 0 {
 		return err

@@ -20,11 +20,15 @@ type Spool struct {
 	buf  []byte
 }
 
-// Spool opens an empty spool. Close removes its file.
+// Spool opens an empty spool. Its file has no name any more once it is open,
+// so that nothing of it is left however the program ends.
 func (f *Folder) Spool() (*Spool, error) {
 	file, err := os.CreateTemp(f.dir, "spool-*.tmp")
 	if err != nil {
 		return nil, describe("make a temporary file", f.dir, err)
+	}
+	if err := os.Remove(file.Name()); err != nil {
+		return nil, describe("remove a temporary file", f.dir, firstError(err, file.Close()))
 	}
 	return &Spool{dir: f.dir, file: file}, nil
 }
@@ -97,10 +101,8 @@ func (s *Spool) cutTo(size int64) error {
 	return nil
 }
 
-// Close removes the spool's file. What was not encoded is lost.
-func (s *Spool) Close() error {
-	return firstError(s.file.Close(), os.Remove(s.file.Name()))
-}
+// Close frees the spool's file. What was not encoded is lost.
+func (s *Spool) Close() error { return s.file.Close() }
 
 func encodeAll(in *bufio.Reader, log *logWriter) error {
 	h := NewHistogram()

@@ -91,9 +91,11 @@ func (p *Path) set(setting string) error {
 	}
 	o := p.options[i]
 	if o.values == nil {
-		if n, err := strconv.Atoi(value); err != nil || n < 1 || n > maxPool {
+		n, err := strconv.Atoi(value)
+		if err != nil || n < 1 || n > maxPool {
 			return fmt.Errorf("path %s: %s=%s: must be a number from 1 to %d", p.Name, name, value, maxPool)
 		}
+		value = strconv.Itoa(n) // one spelling
 	} else if !slices.Contains(o.values, value) {
 		return fmt.Errorf("path %s: %s=%s: must be one of %s", p.Name, name, value, strings.Join(o.values, ", "))
 	}

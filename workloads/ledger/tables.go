@@ -153,6 +153,14 @@ func (t *Tables) Audit(ctx context.Context, first int64, n int) (Audit, error) {
 	return a, nil
 }
 
+// Close closes the connection and leaves the tables. A nil Tables is closed.
+func (t *Tables) Close() error {
+	if t == nil {
+		return nil
+	}
+	return t.pool.Close()
+}
+
 // Drop removes the tables, and nothing else, and closes the connection.
 // After an error, such as a context that ended while somebody's transaction
 // held a table, it can be called again.

@@ -24,8 +24,8 @@ func main() {
 		fmt.Fprintf(os.Stderr, "lockcost: %v; going on without\n", err)
 	}
 	load.HoldGarbage()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	status := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
-	stop()
-	os.Exit(status)
+	signal.Ignore(syscall.SIGPIPE) // nobody reading on is no reason to lose a run
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	context.AfterFunc(ctx, stop) // a second Ctrl-C ends it at once
+	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -53,9 +54,15 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return status.status
 }
 
-// oneLine joins the lines of a joined error.
+// oneLine joins the lines of a joined error, each once.
 func oneLine(err error) string {
-	return strings.Join(strings.Split(strings.TrimSpace(err.Error()), "\n"), "; ")
+	var lines []string
+	for line := range strings.SplitSeq(strings.TrimSpace(err.Error()), "\n") {
+		if !slices.Contains(lines, line) {
+			lines = append(lines, line)
+		}
+	}
+	return strings.Join(lines, "; ")
 }
 
 func newRoot(stdout, stderr io.Writer) *cobra.Command {

@@ -215,7 +215,7 @@ func (f *runFlags) run(ctx context.Context, c *cobra.Command, stdout, stderr io.
 	defer progress.close()
 	record, err := f.measure(ctx, folder, progress)
 	progress.close()
-	if record == nil {
+	if record == nil || record.Count() == 0 {
 		err = errors.Join(err, folder.Discard())
 		if ctx.Err() != nil {
 			return &statusError{exitInterrupted, errors.New("interrupted before anything was measured")}
@@ -226,7 +226,7 @@ func (f *runFlags) run(ctx context.Context, c *cobra.Command, stdout, stderr io.
 		return err
 	}
 	fmt.Fprintf(stderr, "Kept in %s. Draw it with: lockcost plot %s\n", f.out, f.out)
-	return outcome(record, err)
+	return outcome(ctx, record, err)
 }
 
 // measure starts the stack, runs the plan on it, and stops it again.
@@ -251,12 +251,12 @@ func (f *runFlags) print(w io.Writer, record *results.Record) error {
 }
 
 // outcome is the exit status that a finished run deserves.
-func outcome(record *results.Record, err error) error {
+func outcome(ctx context.Context, record *results.Record, err error) error {
 	switch {
+	case ctx.Err() != nil:
+		return &statusError{exitInterrupted, errors.Join(errors.New("interrupted: what was measured is kept"), err)}
 	case err != nil:
 		return err
-	case record.Interrupted:
-		return &statusError{exitInterrupted, errors.New("interrupted: what was measured is kept")}
 	case record.Doubtful() > 0:
 		return &statusError{exitDoubtful, fmt.Errorf("%d of %d runs are invalid or saturated: the reasons are in the table and in run.json", record.Doubtful(), record.Count())}
 	}

@@ -38,6 +38,7 @@ func TestBadInputIsRefusedBeforeAnythingStarts(t *testing.T) {
 		{"run --rates 5", "rates"},
 		{"run --duration 0s", "duration"},
 		{"run --duration 5", "duration"},
+		{"run --duration 1ns", "--duration"},
 		{"run --warmup -1s", "--warmup"},
 		{"run --runs 0", "runs"},
 		{"run --repeat-invalid -1", "repeat-invalid"},
