@@ -118,10 +118,11 @@ func (s *site) check(ctx context.Context, path workloads.Path) error {
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, checkAttempts*(s.plan.OpTimeout+s.settings.WaitTimeout)+5*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, s.plan.OpTimeout+s.settings.WaitTimeout+2*replicaPatience)
 	defer cancel()
-	for range checkAttempts { // one slow acknowledgement is no reason to refuse
-		if err = t.try(ctx, 0); !errors.Is(err, lock.ErrUnreplicated) {
+	for until := time.Now().Add(replicaPatience); ; time.Sleep(50 * time.Millisecond) {
+		err = t.try(ctx, 0)
+		if !errors.Is(err, lock.ErrUnreplicated) || time.Now().After(until) {
 			break
 		}
 	}
@@ -134,7 +135,9 @@ func (s *site) check(ctx context.Context, path workloads.Path) error {
 	return nil
 }
 
-const checkAttempts = 3
+// replicaPatience is how long a replica may take to acknowledge for the first
+// time: one that has only just come online may still be busy.
+const replicaPatience = 3 * time.Second
 
 // ready is a path that is open on the site, with orders for one run.
 type ready struct {
