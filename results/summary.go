@@ -178,23 +178,32 @@ func inBlock(runs []Run, index int) (run Run, found bool) {
 // cost compares values that stand in the same blocks. Its p-value is not yet
 // corrected.
 func cost(ours, theirs []float64) Cost {
-	var logs, deltas []float64
+	var ratios, deltas []float64
 	for i := range ours {
-		logs = append(logs, math.Log(ours[i]/theirs[i]))
+		ratios = append(ratios, ours[i]/theirs[i])
 		deltas = append(deltas, ours[i]-theirs[i])
 	}
-	// Ratios are taken in logarithms, where 2× and ½× are as far from 1×: of
-	// two ratios the middle is then not more than 1× for their order alone.
-	ratio, delta := medianOf(logs), medianOf(deltas)
-	c := Cost{N: len(ours), Ratio: math.Exp(ratio.center), DeltaNS: round(delta.center), Confidence: ratio.confidence}
+	ratio, delta := medianOf(ratios), medianOf(deltas)
+	c := Cost{N: len(ours), Ratio: middleRatio(ratios), DeltaNS: round(delta.center), Confidence: ratio.confidence}
 	if ratio.bounded {
-		c.RatioLow, c.RatioHigh = pointer(math.Exp(ratio.low)), pointer(math.Exp(ratio.high))
+		c.RatioLow, c.RatioHigh = &ratio.low, &ratio.high
 		c.DeltaLowNS, c.DeltaHighNS = pointer(round(delta.low)), pointer(round(delta.high))
 	}
 	if p, ok := mannWhitney(ours, theirs); ok {
 		c.PValue = &p
 	}
 	return c
+}
+
+// middleRatio is the median of ratios, for which 2× and ½× are as far from
+// 1×: of an even number the geometric mean of the middle two.
+func middleRatio(ratios []float64) float64 {
+	sorted := slices.Sorted(slices.Values(ratios))
+	a, b := sorted[(len(sorted)-1)/2], sorted[len(sorted)/2]
+	if a == b {
+		return a
+	}
+	return math.Sqrt(a * b)
 }
 
 // correct applies Holm's correction to the p-values of all paths within one
