@@ -51,11 +51,22 @@ func TestSplit(t *testing.T) {
 	}
 }
 
-func TestEnterConfinesTheWholeProcess(t *testing.T) {
+// mustAllowed is the CPUs we may run on. Only a system that has no such thing
+// is passed over.
+func mustAllowed(t *testing.T) []int {
+	t.Helper()
 	cpus, err := Allowed()
 	if errors.Is(err, errors.ErrUnsupported) {
 		t.Skip(err)
 	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cpus
+}
+
+func TestEnterConfinesTheWholeProcess(t *testing.T) {
+	cpus := mustAllowed(t)
 	out, err := run(t, "one", "two words")
 	if err != nil {
 		t.Fatal(err)
@@ -79,9 +90,7 @@ func TestEnterConfinesTheWholeProcess(t *testing.T) {
 }
 
 func TestEnterSwitchedOff(t *testing.T) {
-	if _, err := Allowed(); err != nil {
-		t.Skip(err)
-	}
+	mustAllowed(t)
 	t.Setenv(Switch, "off")
 	out, err := run(t)
 	if err != nil {
@@ -93,10 +102,7 @@ func TestEnterSwitchedOff(t *testing.T) {
 }
 
 func TestMarkerOfAnotherPlaceIsNotBelieved(t *testing.T) {
-	cpus, err := Allowed()
-	if err != nil {
-		t.Skip(err)
-	}
+	cpus := mustAllowed(t)
 	t.Setenv(marker, "9998/9999")
 	p := Current()
 	if p.Pinned || !slices.Equal(p.Driver, cpus) || !strings.Contains(p.Note, "9998") {
