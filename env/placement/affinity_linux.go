@@ -29,11 +29,11 @@ func Of(pid int) ([]int, error) {
 	return cpus, nil
 }
 
-// Thread confines the calling thread to cpus, at ordinary priority. Without
+// ThreadAs confines the calling thread to cpus, with that priority. Without
 // cpus it gets all that this process had before it was placed. What it
 // starts, threads and processes, inherits both. The goroutine must have
-// locked its thread.
-func Thread(cpus []int) error {
+// locked its thread. A priority that we may not have is left ordinary.
+func ThreadAs(cpus []int, policy Policy) error {
 	if p := Current(); len(cpus) == 0 && p.Pinned {
 		cpus = append(slices.Clone(p.Driver), p.Servers...)
 	}
@@ -46,7 +46,12 @@ func Thread(cpus []int) error {
 			return fmt.Errorf("sched_setaffinity to CPU %s: %w", format(cpus), err)
 		}
 	}
-	if !realtime() {
+	switch {
+	case policy == Realtime && schedule(unix.SCHED_RR, 1) == nil:
+		return nil
+	case policy == Idle && schedule(unix.SCHED_IDLE, 0) == nil:
+		return nil
+	case !realtime():
 		return nil
 	}
 	if err := schedule(unix.SCHED_NORMAL, 0); err != nil {

@@ -18,9 +18,9 @@ func Allowed() ([]int, error) { return nil, errNoAffinity }
 // tell.
 func Of(pid int) ([]int, error) { return nil, errNoAffinity }
 
-// Thread confines the calling thread to cpus, which this system cannot do:
+// ThreadAs confines the calling thread to cpus, which this system cannot do:
 // the error is errors.ErrUnsupported.
-func Thread(cpus []int) error { return errNoAffinity }
+func ThreadAs(cpus []int, policy Policy) error { return errNoAffinity }
 
 func enter(cpus []int, mark string) error { return errNoAffinity }
 

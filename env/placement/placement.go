@@ -45,6 +45,25 @@ func (p Placement) Pin() []int {
 	return p.Servers
 }
 
+// Policy is how a thread stands to others on its CPUs.
+type Policy int
+
+// The policies (sched(7)).
+const (
+	Ordinary Policy = iota // SCHED_OTHER
+	Realtime               // SCHED_RR: before every ordinary thread; needs root or CAP_SYS_NICE
+	Idle                   // SCHED_IDLE: only when nothing else wants the CPU
+)
+
+// Thread is ThreadAs at ordinary priority.
+func Thread(cpus []int) error { return ThreadAs(cpus, Ordinary) }
+
+// Environ is this process's environment without what Enter added, for
+// processes that are placed otherwise.
+func Environ() []string {
+	return slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, marker+"=") })
+}
+
 // Split shares cpus out: a quarter of them to the driver, at least one, and
 // the rest to the servers. A single CPU, or none, is shared by both.
 func Split(cpus []int) (driver, servers []int) {
