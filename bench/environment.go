@@ -7,9 +7,9 @@ import (
 	"runtime/debug"
 	"strings"
 
-	"lockcost/bench/load"
 	"lockcost/env"
 	"lockcost/env/placement"
+	"lockcost/env/timer"
 	"lockcost/results"
 )
 
@@ -93,7 +93,7 @@ func notes(stack *env.Stack, placed placement.Placement) []string {
 	if placed.Note != "" {
 		notes = append(notes, "Placement: "+placed.Note+".")
 	}
-	if !load.FineTimer {
+	if !timer.Fine {
 		notes = append(notes, "This system has no timer finer than a millisecond for the driver: expect lag, and invalid runs.")
 	}
 	return notes

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"lockcost/env/timer"
 	"lockcost/results"
 )
 
@@ -22,7 +23,7 @@ const (
 type collector struct {
 	driver    *driver
 	recording *Recording
-	timer     timer
+	timer     timer.Timer
 	usage     usage // at the start of the window
 	from      time.Duration
 	steps     int // samples handled since the last pause
@@ -50,7 +51,7 @@ const (
 )
 
 func newCollector(d *driver) (*collector, error) {
-	t, err := d.plan.newTimer(d.clock)
+	t, err := d.plan.NewTimer(d.clock)
 	if err != nil {
 		return nil, err
 	}
@@ -59,7 +60,7 @@ func newCollector(d *driver) (*collector, error) {
 		recording: &Recording{
 			Refused: map[string]int64{}, Failed: map[string]int64{},
 			Spans: map[results.SpanName]*results.Histogram{},
-			Began: d.clock.base.Add(d.plan.Warmup),
+			Began: d.clock.Base.Add(d.plan.Warmup),
 		},
 		interval: Interval{Samples: map[results.SpanName][]int64{}},
 	}
@@ -124,7 +125,7 @@ func (c *collector) drain(until time.Duration) error {
 // while after every stepSamples.
 func (c *collector) step() {
 	if c.steps++; c.steps%stepSamples == 0 {
-		_ = c.timer.wait(c.driver.clock.now() + stepPause)
+		_ = c.timer.Wait(c.driver.clock.Now() + stepPause)
 	}
 }
 
@@ -233,11 +234,11 @@ func (c *collector) keep(place int, d time.Duration) {
 // against the schedule: a slot that was planned and is not in them was lost.
 func (c *collector) last() error {
 	d, r := c.driver, c.recording
-	err := c.drain(max(d.clock.now(), c.from))
+	err := c.drain(max(d.clock.Now(), c.from))
 	if planned := windowSlots(d.plan); !d.stopped.Load() && r.Offered != planned {
 		err = errors.Join(err, fmt.Errorf("%d slots were planned, and %d accounted for: this is a bug of the load generator", planned, r.Offered))
 	}
-	return errors.Join(err, c.timer.close())
+	return errors.Join(err, c.timer.Close())
 }
 
 func (c *collector) finish() *Recording {

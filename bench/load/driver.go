@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"lockcost/env/timer"
 	"lockcost/results"
 )
 
@@ -30,7 +31,7 @@ type driver struct {
 	plan     Plan
 	job      Job
 	ctx      context.Context // of operations; not cancelled when the run is
-	clock    *clock
+	clock    *timer.Clock
 	schedule schedule
 	gate     gate
 	pauses   *pauses
@@ -46,8 +47,8 @@ type driver struct {
 }
 
 func newDriver(plan Plan, job Job) (*driver, error) {
-	if plan.newTimer == nil {
-		plan.newTimer = newTimer
+	if plan.NewTimer == nil {
+		plan.NewTimer = timer.New
 	}
 	if plan.Classify == nil {
 		plan.Classify = func(error) (Outcome, string) { return Failed, "error" }
@@ -58,9 +59,9 @@ func newDriver(plan Plan, job Job) (*driver, error) {
 func (d *driver) run(ctx context.Context) (*Recording, error) {
 	runtime.GC()
 	d.ctx = context.WithoutCancel(ctx)
-	d.clock = newClock()
+	d.clock = timer.NewClock()
 	var err error
-	if d.pauses, err = watchPauses(d.clock, d.plan.newTimer, d.plan.Timeout+d.plan.Hold+drainMargin); err != nil {
+	if d.pauses, err = watchPauses(d.clock, d.plan.NewTimer, d.plan.Timeout+d.plan.Hold+drainMargin); err != nil {
 		return nil, fmt.Errorf("starting the load generator: %w", err)
 	}
 	defer d.pauses.close()
@@ -86,7 +87,7 @@ func (d *driver) run(ctx context.Context) (*Recording, error) {
 // something breaks.
 func (d *driver) collect(ctx context.Context, c *collector, finished <-chan struct{}) (err error) {
 	at, end := d.plan.Warmup, d.plan.Warmup+d.plan.window()
-	tick := time.NewTimer(at - d.clock.now())
+	tick := time.NewTimer(at - d.clock.Now())
 	defer tick.Stop()
 	for done := ctx.Done(); ; {
 		select {
@@ -103,7 +104,7 @@ func (d *driver) collect(ctx context.Context, c *collector, finished <-chan stru
 				d.stop()
 			}
 			if at += time.Second; at < end {
-				tick.Reset(at - d.clock.now())
+				tick.Reset(at - d.clock.Now())
 			}
 		}
 	}
@@ -138,17 +139,17 @@ func (d *driver) stopLocked() {
 	if d.stopped.Load() {
 		return
 	}
-	d.stoppedAt.Store(max(1, int64(d.clock.now())))
+	d.stoppedAt.Store(max(1, int64(d.clock.Now())))
 	d.stopped.Store(true)
 	for _, w := range d.workers {
-		w.timer.stop()
+		w.timer.Stop()
 	}
 }
 
 // timerFailed ends the run because the instrument broke, unless err is the
 // answer to stop.
 func (d *driver) timerFailed(err error) {
-	if errors.Is(err, errStopped) {
+	if errors.Is(err, timer.ErrStopped) {
 		return
 	}
 	d.mu.Lock()

@@ -18,11 +18,11 @@ package load
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"time"
 
+	"lockcost/env/timer"
 	"lockcost/results"
 )
 
@@ -67,7 +67,9 @@ type Plan struct {
 	// the run. Nil is allowed.
 	Observe func(Interval) error
 
-	newTimer func(*clock) (timer, error) // nil outside tests
+	// NewTimer makes what wakes a worker for its slot. Nil means timer.New;
+	// tests of the instrument put something worse in its place.
+	NewTimer func(*timer.Clock) (timer.Timer, error)
 }
 
 // Outcome is what became of an operation that was run.
@@ -94,8 +96,8 @@ type Op struct {
 	// connections.
 	PoolWait time.Duration
 
-	clock  *clock
-	timer  timer
+	clock  *timer.Clock
+	timer  timer.Timer
 	marked time.Duration
 	stages [MaxStages]time.Duration // notReached where the operation did not get there
 }
@@ -105,20 +107,20 @@ const notReached = time.Duration(-1)
 // End ends the stage with that place in Plan.Stages. A stage begins where
 // the one before it ended, the first where the operation began.
 func (o *Op) End(stage int) {
-	now := o.clock.now()
+	now := o.clock.Now()
 	o.stages[stage] = now - o.marked
 	o.marked = now
 }
 
 // Skip leaves the time since the last mark out of every stage. It stays in
 // the whole.
-func (o *Op) Skip() { o.marked = o.clock.now() }
+func (o *Op) Skip() { o.marked = o.clock.Now() }
 
 // Sleep waits for d with the worker's own timer, which is finer than
 // time.Sleep. It returns early when the run is stopped.
 func (o *Op) Sleep(d time.Duration) {
 	if d > 0 {
-		_ = o.timer.wait(o.clock.now() + d)
+		_ = o.timer.Wait(o.clock.Now() + d)
 	}
 }
 
@@ -198,5 +200,3 @@ func Run(ctx context.Context, plan Plan, job Job) (*Recording, error) {
 	}
 	return d.run(ctx)
 }
-
-var errStopped = errors.New("stopped")

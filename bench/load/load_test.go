@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"lockcost/env/timer"
 	"lockcost/results"
 )
 
@@ -103,7 +104,7 @@ func TestArrivalsAreSpreadEvenly(t *testing.T) {
 	mustRun(t, p, func(_ context.Context, o *Op) error {
 		mu.Lock()
 		defer mu.Unlock()
-		starts = append(starts, o.clock.now())
+		starts = append(starts, o.clock.Now())
 		return nil
 	})
 	// In a burst each 20 ms, 19 of 20 gaps would be next to nothing.
@@ -119,15 +120,15 @@ func TestArrivalsAreSpreadEvenly(t *testing.T) {
 }
 
 // hasty wakes long before its time.
-type hasty struct{ timer }
+type hasty struct{ timer.Timer }
 
-func (h hasty) wait(until time.Duration) error { return h.timer.wait(until - time.Millisecond) }
+func (h hasty) Wait(until time.Duration) error { return h.Timer.Wait(until - time.Millisecond) }
 
 func TestNothingStartsBeforeItsDueTime(t *testing.T) {
 	p := plan()
 	p.Duration = 100 * time.Millisecond
-	p.newTimer = func(c *clock) (timer, error) {
-		inner, err := newTimer(c)
+	p.NewTimer = func(c *timer.Clock) (timer.Timer, error) {
+		inner, err := timer.New(c)
 		return hasty{inner}, err
 	}
 	r := mustRun(t, p, func(_ context.Context, o *Op) error { o.End(0); return nil })

@@ -1,6 +1,7 @@
 package load
 
 import (
+	"lockcost/env/timer"
 	"slices"
 	"sync"
 	"time"
@@ -25,8 +26,8 @@ type pause struct{ from, to time.Duration }
 // overlapped one may take to be drained.
 type pauses struct {
 	keep  time.Duration
-	clock *clock
-	timer timer
+	clock *timer.Clock
+	timer timer.Timer
 	ended chan struct{}
 
 	mu      sync.Mutex
@@ -36,20 +37,20 @@ type pauses struct {
 	longest time.Duration
 }
 
-func watchPauses(c *clock, newTimer func(*clock) (timer, error), keep time.Duration) (*pauses, error) {
+func watchPauses(c *timer.Clock, newTimer func(*timer.Clock) (timer.Timer, error), keep time.Duration) (*pauses, error) {
 	t, err := newTimer(c)
 	if err != nil {
 		return nil, err
 	}
-	p := &pauses{keep: keep, clock: c, timer: early{t, c}, ended: make(chan struct{}), tick: c.now() + pauseTick}
+	p := &pauses{keep: keep, clock: c, timer: timer.Exactly(t, c), ended: make(chan struct{}), tick: c.Now() + pauseTick}
 	go p.watch()
 	return p, nil
 }
 
 func (p *pauses) watch() {
 	defer close(p.ended)
-	for p.timer.wait(p.tick) == nil {
-		p.note(p.clock.now())
+	for p.timer.Wait(p.tick) == nil {
+		p.note(p.clock.Now())
 	}
 }
 
@@ -69,7 +70,7 @@ func (p *pauses) note(now time.Duration) {
 func (p *pauses) list() []pause {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	now := p.clock.now()
+	now := p.clock.Now()
 	p.recent = slices.DeleteFunc(p.recent, func(old pause) bool { return old.to < now-p.keep })
 	listed := slices.Clone(p.recent)
 	if now-p.tick > pauseFloor {
@@ -93,7 +94,7 @@ func (p *pauses) total() (int64, time.Duration) {
 }
 
 func (p *pauses) close() {
-	p.timer.stop()
+	p.timer.Stop()
 	<-p.ended
-	_ = p.timer.close()
+	_ = p.timer.Close()
 }

@@ -2,6 +2,7 @@ package load
 
 import (
 	"context"
+	"lockcost/env/timer"
 	"sync"
 	"time"
 )
@@ -9,7 +10,7 @@ import (
 // worker claims slots and runs them, one after the other.
 type worker struct {
 	driver    *driver
-	timer     timer
+	timer     timer.Timer
 	ctx       context.Context
 	operation Operation
 	op        Op
@@ -40,18 +41,18 @@ const (
 )
 
 func newWorker(d *driver) (*worker, error) {
-	t, err := d.plan.newTimer(d.clock)
+	t, err := d.plan.NewTimer(d.clock)
 	if err != nil {
 		return nil, err
 	}
-	w := &worker{driver: d, timer: early{t, d.clock}}
+	w := &worker{driver: d, timer: timer.Exactly(t, d.clock)}
 	w.ctx, w.operation = d.job(d.ctx)
 	w.op = Op{clock: d.clock, timer: w.timer}
 	return w, nil
 }
 
 func (w *worker) run() {
-	defer w.timer.close()
+	defer w.timer.Close()
 	d := w.driver
 	inside := false
 	defer func() {
@@ -64,7 +65,7 @@ func (w *worker) run() {
 		if !ok {
 			return
 		}
-		now := d.clock.now()
+		now := d.clock.Now()
 		late := onTime
 		if now >= due {
 			late = lateByDriver
@@ -77,11 +78,11 @@ func (w *worker) run() {
 			inside = false
 		}
 		if !inside {
-			if err := w.timer.wait(due); err != nil {
+			if err := w.timer.Wait(due); err != nil {
 				d.timerFailed(err)
 				return
 			}
-			now = d.clock.now()
+			now = d.clock.Now()
 			if free := d.gate.enter(); free < spareWorkers && d.gate.reserve() {
 				d.startWorker()
 			}
@@ -97,15 +98,15 @@ func (w *worker) run() {
 
 func (w *worker) do(slot int64, due time.Duration, late lateness) {
 	d, o := w.driver, &w.op
-	ctx, cancel := context.WithDeadline(w.ctx, d.clock.base.Add(due+d.plan.Timeout+d.plan.Hold))
+	ctx, cancel := context.WithDeadline(w.ctx, d.clock.Base.Add(due+d.plan.Timeout+d.plan.Hold))
 	o.Slot, o.PoolWait = slot, 0
 	for i := range o.stages {
 		o.stages[i] = notReached
 	}
-	begun := d.clock.now()
+	begun := d.clock.Now()
 	o.marked = begun
 	err := w.operation(ctx, o)
-	s := sample{due: due, begun: begun, done: d.clock.now(), late: late}
+	s := sample{due: due, begun: begun, done: d.clock.Now(), late: late}
 	cancel()
 	if err != nil {
 		s.outcome, s.kind = d.plan.Classify(err)

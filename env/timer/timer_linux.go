@@ -1,4 +1,4 @@
-package load
+package timer
 
 import (
 	"fmt"
@@ -9,17 +9,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// newClock reads Go's monotonic clock and the kernel's close together, so
+// NewClock starts a clock. It reads Go's monotonic clock and the kernel's close together, so
 // that a due time can be handed to the kernel as an absolute time.
-func newClock() *clock {
-	best, gap := &clock{}, int64(math.MaxInt64)
+func NewClock() *Clock {
+	best, gap := &Clock{}, int64(math.MaxInt64)
 	for range 10 {
 		before := monotonic()
 		base := time.Now()
 		after := monotonic()
 		if after-before < gap {
 			gap = after - before
-			best.base, best.mono = base, before+gap/2
+			best.Base, best.mono = base, before+gap/2
 		}
 	}
 	return best
@@ -40,11 +40,12 @@ func monotonic() int64 {
 type timerfd struct {
 	fd     int
 	file   *os.File
-	clock  *clock
+	clock  *Clock
 	buffer [8]byte
 }
 
-func newTimer(c *clock) (timer, error) {
+// New makes a timer on the clock.
+func New(c *Clock) (Timer, error) {
 	fd, err := unix.TimerfdCreate(unix.CLOCK_MONOTONIC, unix.TFD_NONBLOCK|unix.TFD_CLOEXEC)
 	if err != nil {
 		return nil, fmt.Errorf("timerfd_create: %w (each worker needs one; is the limit on open files too low?)", err)
@@ -52,23 +53,23 @@ func newTimer(c *clock) (timer, error) {
 	return &timerfd{fd: fd, file: os.NewFile(uintptr(fd), "timerfd"), clock: c}, nil
 }
 
-func (t *timerfd) wait(until time.Duration) error {
+func (t *timerfd) Wait(until time.Duration) error {
 	spec := unix.ItimerSpec{Value: unix.NsecToTimespec(t.clock.mono + int64(until))}
 	if err := unix.TimerfdSettime(t.fd, unix.TFD_TIMER_ABSTIME, &spec, nil); err != nil {
 		return fmt.Errorf("timerfd_settime: %w", err)
 	}
 	if _, err := t.file.Read(t.buffer[:]); err != nil {
 		if os.IsTimeout(err) {
-			return errStopped
+			return ErrStopped
 		}
 		return fmt.Errorf("reading a timer: %w", err)
 	}
 	return nil
 }
 
-func (t *timerfd) stop() { _ = t.file.SetReadDeadline(time.Unix(1, 0)) }
+func (t *timerfd) Stop() { _ = t.file.SetReadDeadline(time.Unix(1, 0)) }
 
-func (t *timerfd) close() error { return t.file.Close() }
+func (t *timerfd) Close() error { return t.file.Close() }
 
-// FineTimer tells whether the driver's timer is finer than a millisecond.
-const FineTimer = true
+// Fine tells whether the timer is finer than a millisecond.
+const Fine = true
