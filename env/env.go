@@ -17,10 +17,13 @@ type Spec struct {
 	// primary to be down. 0 means 5 s.
 	DownAfter time.Duration
 	// FailoverTimeout is Sentinel's failover-timeout: a second failover may
-	// start after twice that, and a replica whose master is not the one that
-	// Sentinel knows (a link between the two, say) is put right after it.
-	// 0 means 60 s.
+	// start after twice that, and a replica whose master's port is not the
+	// one that Sentinel knows is put right after it. 0 means 60 s; with Links
+	// 24 h, because what Sentinel would put right is the link: it would send
+	// the replica around it (+fix-slave-config).
 	FailoverTimeout time.Duration
+	// Links lets replicas and clients be put at a distance: Stack.Distance.
+	Links bool
 	// Pin is the CPUs of every server. Empty leaves them unpinned.
 	Pin []int
 }
@@ -32,6 +35,7 @@ func (s Spec) Merge(o Spec) Spec {
 	s.Ledger = s.Ledger || o.Ledger
 	s.DownAfter = max(s.DownAfter, o.DownAfter)
 	s.FailoverTimeout = max(s.FailoverTimeout, o.FailoverTimeout)
+	s.Links = s.Links || o.Links
 	if len(s.Pin) == 0 {
 		s.Pin = o.Pin
 	}
@@ -50,6 +54,9 @@ type Stack struct {
 	// Faults is what can be done to the nodes; nil where the provider can do
 	// nothing to them.
 	Faults Faults
+	// Distance puts servers at a distance from each other and from their
+	// clients; nil where the provider has no links, or was asked for none.
+	Distance Distance
 	// Close stops every server that was started for this stack and removes
 	// what it left on disk. It is safe to call more than once.
 	Close func() error
@@ -65,6 +72,9 @@ type Redis struct {
 	Password   string
 	DB         int
 	TLS        bool // verified against the system's roots
+	// Via is the addresses to dial in place of those announced: Distance.Via
+	// at the time. Nil for none.
+	Via map[string]string
 	// SentinelUsername and SentinelPassword are the Sentinels' own; both ""
 	// where they ask for none.
 	SentinelUsername string
