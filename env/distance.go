@@ -19,8 +19,8 @@ type Distance interface {
 	// way, as Check would find it. An error for a round trip shorter than
 	// what the link itself takes tells that least one.
 	//
-	// Connections that clients have already keep their delay of before if
-	// they go by a link, or go on without one: Via says where new ones go.
+	// Clients connect anew after it: Via says where. What they have open
+	// keeps its way.
 	Set(ctx context.Context, replica, client, jitter time.Duration) error
 	// Via maps announced addresses to those to dial in their place, for
 	// Redis.Via. It is nil without a client distance.

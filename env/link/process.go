@@ -1,0 +1,115 @@
+package link
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"lockcost/env/placement"
+	"lockcost/env/reexec"
+)
+
+// Options say which links to start, and where.
+type Options struct {
+	Targets []string // one link for each, a host:port
+	CPUs    []int    // the links' process is confined to these; none leaves it all
+	// Probe is what the first target answers with one short reply. Round
+	// trips are measured with it.
+	Probe []byte
+}
+
+// Process is links in a process of their own. It goes before every ordinary
+// thread on its CPUs, where it may: a network is not slowed by the load on a
+// server. It has next to nothing to do, unless much passes through it.
+type Process struct {
+	process    *reexec.Process
+	addrs      []string
+	calibrated map[time.Duration]Calibration
+}
+
+// Start starts the links, all without delay. Their process ends with Close,
+// or with this one. The program must have Part among those of its
+// reexec.Main.
+func Start(ctx context.Context, o Options) (*Process, error) {
+	p := &Process{calibrated: make(map[time.Duration]Calibration)}
+	var err error
+	p.process, err = reexec.Start(ctx, reexec.Options{
+		Part: partName, Config: o, CPUs: o.CPUs, Policy: placement.Realtime,
+	}, &p.addrs)
+	if err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// Addr is the host:port that clients of the i-th target connect to.
+func (p *Process) Addr(i int) string { return p.addrs[i] }
+
+// PID is the links' process.
+func (p *Process) PID() int { return p.process.PID }
+
+// Ended is closed when the process has ended.
+func (p *Process) Ended() <-chan struct{} { return p.process.Ended() }
+
+// Close ends the process, and with it every connection through its links. It
+// is safe to call more than once.
+func (p *Process) Close() error { return p.process.Close() }
+
+// SetDelay is Link.SetDelay for every link.
+func (p *Process) SetDelay(ctx context.Context, oneWay, jitter time.Duration) error {
+	return p.process.Call(ctx, order{Do: doDelay, OneWay: oneWay, Jitter: jitter}, nil)
+}
+
+// Calibration is the one-way delay with which a round trip is what it should
+// be.
+type Calibration struct {
+	RTT      time.Duration // what was asked for
+	OneWay   time.Duration
+	Overhead time.Duration // what a round trip through the link takes at no delay, more than around it
+	Seen     time.Duration // what it took with OneWay, by the median
+}
+
+// Calibrate sets every link to the delay with which a round trip through the
+// first one takes rtt longer, by the median, than one around it, and adds
+// jitter to that (SetDelay), which moves no median. What it finds for an rtt
+// it remembers. It takes a second, or two where rtt is long.
+//
+// It fails if rtt is less than what the link takes by itself, and if jitter
+// is more than the delay can vary without falling below 0.
+func (p *Process) Calibrate(ctx context.Context, rtt, jitter time.Duration) (Calibration, error) {
+	c, known := p.calibrated[rtt]
+	if !known {
+		if err := p.process.Call(ctx, order{Do: doCalibrate, RTT: rtt}, &c); err != nil {
+			return c, err
+		}
+		p.calibrated[rtt] = c
+	}
+	if most := 2 * c.OneWay; jitter > most {
+		return c, fmt.Errorf("a link with a round trip of %v: its delay of %v each way cannot vary within %v: %v is the most",
+			rtt, c.OneWay, jitter, most)
+	}
+	return c, p.SetDelay(ctx, c.OneWay, jitter)
+}
+
+// Trips is what was seen of the links for a while.
+type Trips struct {
+	Via, Direct Quantiles // round trips through the first link, and around it
+	Failed      int64     // those that got no reply, either way
+	// Out and Back is how long every chunk was held back, to the servers
+	// and from them, on all links.
+	Out, Back Quantiles
+}
+
+// Watch measures round trips, through the first link and around it, about 40
+// a second each, until stop is called. Stop is called once, and there is one
+// Watch at a time.
+func (p *Process) Watch(ctx context.Context) (stop func(context.Context) (Trips, error), err error) {
+	if err := p.process.Call(ctx, order{Do: doWatch}, nil); err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context) (Trips, error) {
+		var t Trips
+		err := p.process.Call(ctx, order{Do: doStop}, &t)
+		return t, err
+	}, nil
+}

@@ -1,0 +1,158 @@
+package link_test
+
+import (
+	"errors"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"lockcost/env/link"
+)
+
+// startProcess starts a process with a link to each target. They are line
+// servers.
+func startProcess(t *testing.T, targets ...string) *link.Process {
+	t.Helper()
+	p, err := link.Start(t.Context(), link.Options{Targets: targets, Probe: []byte("x\n")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := p.Close(); err != nil {
+			t.Error(err)
+		}
+		if err := syscall.Kill(p.PID(), 0); !errors.Is(err, syscall.ESRCH) {
+			t.Errorf("process %d is still there: %v", p.PID(), err)
+		}
+	})
+	return p
+}
+
+func TestEachTargetHasItsLink(t *testing.T) {
+	first, second := startLineServer(t), startLineServer(t)
+	p := startProcess(t, first.listener.Addr().String(), second.listener.Addr().String())
+	a, b := dial(t, p.Addr(0)), dial(t, p.Addr(1))
+	a.mustAsk(t, "one")
+	b.mustAsk(t, "two")
+	if got := append(first.lines(), second.lines()...); strings.Join(got, " ") != "one two" {
+		t.Errorf("received %q", got)
+	}
+	const oneWay = 20 * time.Millisecond
+	if err := p.SetDelay(t.Context(), oneWay, 0); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []*client{a, b} {
+		if took := median(t, c); took < 2*oneWay {
+			t.Errorf("a round trip at %v each way took %v", oneWay, took)
+		}
+	}
+}
+
+// What Calibrate promises is seen by Watch, whose probes are others.
+func TestCalibratedRoundTripIsSeen(t *testing.T) {
+	p := startProcess(t, startLineServer(t).listener.Addr().String())
+	seen := map[time.Duration]time.Duration{}
+	for _, rtt := range []time.Duration{10 * time.Millisecond, 20 * time.Millisecond} {
+		c, err := p.Calibrate(t.Context(), rtt, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.RTT != rtt || c.OneWay <= 0 || 2*c.OneWay > rtt || c.Overhead <= 0 {
+			t.Errorf("%v: %+v", rtt, c)
+		}
+		trips := watch(t, p, 10)
+		if trips.Failed != 0 || trips.Out.Count < trips.Via.Count || trips.Back.Count < trips.Via.Count {
+			t.Errorf("%v: %+v", rtt, trips)
+		}
+		if trips.Out.P10 < c.OneWay || trips.Back.P10 < c.OneWay {
+			t.Errorf("%v: held back less than %v: %+v", rtt, c.OneWay, trips)
+		}
+		seen[rtt] = trips.Via.P50 - trips.Direct.P50
+		t.Logf("%v: %+v, then %v", rtt, c, seen[rtt])
+	}
+	if r := float64(seen[20*time.Millisecond]) / float64(seen[10*time.Millisecond]); r < 1.6 || r > 2.4 {
+		t.Errorf("twice the round trip was %.2f times as long: %v", r, seen)
+	}
+}
+
+// watch watches until some round trips have been made.
+func watch(t *testing.T, p *link.Process, trips int64) link.Trips {
+	t.Helper()
+	for pause := 500 * time.Millisecond; ; pause *= 2 {
+		stop, err := p.Watch(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(pause)
+		seen, err := stop(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if min(seen.Via.Count, seen.Direct.Count) >= trips || pause > 10*time.Second {
+			return seen
+		}
+	}
+}
+
+func TestKnownRoundTripIsSetWithoutMeasuring(t *testing.T) {
+	server := startLineServer(t)
+	p := startProcess(t, server.listener.Addr().String())
+	const rtt, jitter = 10 * time.Millisecond, 4 * time.Millisecond
+	first, err := p.Calibrate(t.Context(), rtt, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.SetDelay(t.Context(), 0, 0); err != nil {
+		t.Fatal(err)
+	}
+	asked := len(server.lines())
+	again, err := p.Calibrate(t.Context(), rtt, jitter)
+	if err != nil || again != first || len(server.lines()) != asked {
+		t.Errorf("%+v and again %+v (%v), with %d questions", first, again, err, len(server.lines())-asked)
+	}
+	if took := median(t, dial(t, p.Addr(0))); took < rtt/2 {
+		t.Errorf("a round trip took %v", took)
+	}
+}
+
+func TestRoundTripThatNoLinkCanHave(t *testing.T) {
+	p := startProcess(t, startLineServer(t).listener.Addr().String())
+	_, err := p.Calibrate(t.Context(), time.Nanosecond, 0)
+	if err == nil || !strings.Contains(err.Error(), "1ns is less than the ") {
+		t.Errorf("no time at all: %v", err)
+	}
+	_, err = p.Calibrate(t.Context(), 10*time.Millisecond, 20*time.Millisecond)
+	if err == nil || !strings.Contains(err.Error(), "cannot vary within 20ms") {
+		t.Errorf("more jitter than delay: %v", err)
+	}
+}
+
+func TestWatchOfAServerThatIsNotThere(t *testing.T) {
+	server := startLineServer(t)
+	p := startProcess(t, server.listener.Addr().String())
+	server.listener.Close()
+	stop, err := p.Watch(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.Watch(t.Context()); err == nil {
+		t.Error("watched twice at once")
+	}
+	time.Sleep(200 * time.Millisecond)
+	if seen, err := stop(t.Context()); err != nil || seen.Failed == 0 || seen.Via.Count+seen.Direct.Count > 0 {
+		t.Errorf("%+v, %v", seen, err)
+	}
+	if _, err := stop(t.Context()); err == nil {
+		t.Error("stopped twice")
+	}
+}
+
+func TestStartNeedsATargetAndAProbe(t *testing.T) {
+	for _, o := range []link.Options{{Probe: []byte("x")}, {Targets: []string{"127.0.0.1:1"}}, {Targets: []string{"nowhere"}, Probe: []byte("x")}} {
+		if p, err := link.Start(t.Context(), o); err == nil {
+			t.Errorf("%+v: started", o)
+			_ = p.Close()
+		}
+	}
+}
