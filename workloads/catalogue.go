@@ -172,6 +172,7 @@ func (p Path) config(r env.Redis, s Settings) lock.Config {
 	}
 	config := lock.Config{
 		Primary: r.Primary, Sentinels: r.Sentinels, MasterName: r.MasterName,
+		Via:      r.Via,
 		Username: r.Username, Password: r.Password, DB: r.DB,
 		SentinelUsername: r.SentinelUsername, SentinelPassword: r.SentinelPassword,
 		PoolSize:    size,

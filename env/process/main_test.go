@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -15,7 +16,9 @@ import (
 	"time"
 
 	"lockcost/env"
+	"lockcost/env/link"
 	"lockcost/env/process"
+	"lockcost/env/reexec"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -25,6 +28,7 @@ import (
 const driverIn = "PROCESS_TEST_DRIVER_IN"
 
 func TestMain(m *testing.M) {
+	reexec.Main(link.Part())
 	dir := os.Getenv(driverIn)
 	if dir == "" {
 		os.Exit(m.Run())
@@ -56,6 +60,21 @@ func eventually(t *testing.T, what string, ok func() error) {
 		}
 	}
 	t.Fatalf("%s: %v", what, err)
+}
+
+// median is the median time that f takes.
+func median(t *testing.T, f func() error) time.Duration {
+	t.Helper()
+	var took []time.Duration
+	for range 15 {
+		began := time.Now()
+		if err := f(); err != nil {
+			t.Fatal(err)
+		}
+		took = append(took, time.Since(began))
+	}
+	slices.Sort(took)
+	return took[len(took)/2]
 }
 
 // client returns a client of one Redis of the stack.

@@ -2,6 +2,9 @@
 // loopback addresses: a Redis primary, its replicas, their Sentinels, and a
 // MariaDB for the ledger. Each stack has free ports and a private folder.
 //
+// Replicas and clients can be put at a distance (env.Distance), by links that
+// are processes beside the servers, on the same CPUs.
+//
 // Nothing outlives the driver: Close ends the servers and removes the
 // folder; where the driver is killed, its servers are killed with it, and
 // the next start removes the folder.
@@ -39,6 +42,9 @@ const (
 
 	defaultDownAfter       = 5 * time.Second
 	defaultFailoverTimeout = time.Minute
+	// linkedFailoverTimeout is longer than any use of a stack: after it
+	// Sentinel would send a replica around its link.
+	linkedFailoverTimeout = 24 * time.Hour
 )
 
 // Provider starts stacks as child processes. The zero value is ready.
@@ -148,6 +154,9 @@ func (b *builder) describe() *env.Stack {
 	}
 	for _, v := range all {
 		d.Nodes = append(d.Nodes, v.Node())
+	}
+	if b.spec.Links {
+		d.Distance = b.distance()
 	}
 	if b.pinned {
 		d.Pinned = b.spec.Pin

@@ -80,13 +80,17 @@ func (v *server) replicasOnline(ctx context.Context, n int) error {
 
 // info returns a section of INFO.
 func (v *server) info(ctx context.Context, section string) (map[string]string, error) {
-	c := redis.NewClient(hasty(env.Redis{}.Options(v.addr())))
+	c := v.client()
 	defer c.Close()
 	text, err := c.Info(ctx, section).Result()
 	if err != nil {
 		return nil, err
 	}
 	return env.ParseInfo(text), nil
+}
+
+func (v *server) client() *redis.Client {
+	return redis.NewClient(hasty(env.Redis{}.Options(v.addr())))
 }
 
 // sentinelAnswers is redisAnswers for a Sentinel.

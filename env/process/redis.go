@@ -111,6 +111,9 @@ func (b *builder) sentinelFile(i int, ids []string) string {
 	if downAfter == 0 {
 		downAfter = defaultDownAfter
 	}
+	if failover == 0 && b.spec.Links {
+		failover = linkedFailoverTimeout
+	}
 	if failover == 0 {
 		failover = defaultFailoverTimeout
 	}

@@ -8,6 +8,7 @@ import (
 	"syscall"
 
 	"lockcost/env"
+	"lockcost/env/link"
 )
 
 // stack is the running processes of one stack, and their folder.
@@ -18,6 +19,7 @@ type stack struct {
 
 	mu      sync.Mutex
 	servers []*server
+	links   []*link.Process
 	closed  bool
 	err     error // what Close returned
 }
@@ -55,6 +57,17 @@ func (s *stack) add(v *server) error {
 	return v.start(s.parent)
 }
 
+// addLinks has Close end links too, unless the stack has been closed.
+func (s *stack) addLinks(p *link.Process) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return errors.Join(errors.New("links: the stack is closed"), p.Close())
+	}
+	s.links = append(s.links, p)
+	return nil
+}
+
 // Close kills every server and removes the folder. There is nothing to end
 // gently for: what they hold goes with them, and asked politely Redis would
 // first save it.
@@ -65,10 +78,13 @@ func (s *stack) Close() error {
 		return s.err
 	}
 	s.closed = true
-	errs := make([]error, len(s.servers))
+	errs := make([]error, len(s.servers)+len(s.links))
 	var wg sync.WaitGroup
 	for i, v := range s.servers {
 		wg.Go(func() { errs[i] = v.kill() })
+	}
+	for i, p := range s.links {
+		wg.Go(func() { errs[len(s.servers)+i] = p.Close() })
 	}
 	wg.Wait()
 	s.parent.close()

@@ -38,6 +38,9 @@ type Config struct {
 	Primary    string
 	Sentinels  []string // host:port
 	MasterName string   // as the Sentinels call it
+	// Via maps addresses of Redis servers to those to dial in their place:
+	// the servers are known by the first everywhere else.
+	Via map[string]string
 
 	Username, Password                 string // of the Redis servers
 	SentinelUsername, SentinelPassword string // of the Sentinels

@@ -44,7 +44,7 @@ func directOptions(config Config) *redis.Options {
 			Mode: maintnotifications.ModeDisabled,
 		},
 	}
-	options.Dialer = lateErrors(redis.NewDialer(options))
+	options.Dialer = lateErrors(detour(redis.NewDialer(options), config.Via))
 	return options
 }
 
@@ -79,6 +79,47 @@ func failoverOptions(config Config) *redis.FailoverOptions {
 }
 
 type dialer = func(ctx context.Context, network, addr string) (net.Conn, error)
+
+// detour dials the addresses in via by those they are mapped to, and makes
+// the connections look as if it had not: in a failover the library drops
+// those whose remote address is not the announced primary's.
+func detour(dial dialer, via map[string]string) dialer {
+	if len(via) == 0 {
+		return dial
+	}
+	return func(ctx context.Context, network, addr string) (net.Conn, error) {
+		other, ok := via[addr]
+		if !ok {
+			return dial(ctx, network, addr)
+		}
+		conn, err := dial(ctx, network, other)
+		if err != nil {
+			return nil, err
+		}
+		if tcp, ok := conn.(*net.TCPConn); ok {
+			return detouredTCP{tcp, address{network, addr}}, nil
+		}
+		return detoured{conn, address{network, addr}}, nil
+	}
+}
+
+// detouredTCP is a connection that goes by another address than it was
+// dialled for. It can do what a TCP connection can: the library looks whether
+// the other side has closed an idle one.
+type detouredTCP struct {
+	*net.TCPConn
+	remote address
+}
+
+func (d detouredTCP) RemoteAddr() net.Addr { return d.remote }
+
+// detoured is the same for others, such as TLS.
+type detoured struct {
+	net.Conn
+	remote address
+}
+
+func (d detoured) RemoteAddr() net.Addr { return d.remote }
 
 // lateErrors makes a failed dial look like a connection whose first write
 // fails with the dial's error.
