@@ -17,9 +17,12 @@ import (
 
 	"lockcost/bench/load"
 	"lockcost/env/placement"
+	"lockcost/env/reexec"
+	"lockcost/env/supervisor"
 )
 
 func main() {
+	reexec.Main(supervisor.Part())
 	if err := placement.Enter(); err != nil {
 		fmt.Fprintf(os.Stderr, "lockcost: %v; going on without\n", err)
 	}

@@ -1,0 +1,84 @@
+package supervisor
+
+import (
+	"strings"
+	"time"
+
+	"lockcost/env"
+)
+
+// State is what a supervisor tells of itself and its stack.
+type State struct {
+	PID   int       `json:"supervisor_pid"`
+	Since time.Time `json:"since"`
+	Ready bool      `json:"ready"` // false while the stack is being started
+	// What follows is known once it is ready.
+	Provider   string   `json:"provider"`
+	Servers    []Server `json:"servers"`
+	MasterName string   `json:"master_name"` // as the Sentinels call it
+	Ledger     string   `json:"ledger"`      // data source name, with its password; "" for none
+	CPUs       []int    `json:"cpus"`        // of the servers; empty where they are not pinned
+	// Folder holds the servers' folders, and Log what a detached supervisor
+	// had to say.
+	Folder string `json:"folder"`
+	Log    string `json:"log"`
+}
+
+// Server is one server of the stack.
+type Server struct {
+	Name    string   `json:"name"` // primary, replica-1, sentinel-1, ledger
+	Kind    env.Kind `json:"kind"`
+	Address string   `json:"address"` // host:port
+	PID     int      `json:"pid"`     // 0 where it is no process of this machine
+}
+
+// describe takes over what a stack that is ready tells.
+func (s *State) describe(stack *env.Stack) {
+	s.Ready, s.Since = true, time.Now().UTC().Truncate(time.Second)
+	s.Provider, s.MasterName, s.Ledger, s.CPUs = stack.Provider, stack.Redis.MasterName, stack.Ledger, stack.Pinned
+	for _, n := range stack.Nodes {
+		s.Servers = append(s.Servers, Server{Name: n.Name, Kind: n.Kind, Address: n.Addr, PID: n.PID})
+	}
+}
+
+// Export is one environment variable.
+type Export struct {
+	Name  string
+	Value string // "" where the stack has no such thing
+}
+
+// exports is what the benchmarks read to find the stack: primary and replicas
+// as told, the rest as it was started.
+func (s State) exports(primary string, replicas []string) []Export {
+	var sentinels []string
+	for _, v := range s.Servers {
+		if v.Kind == env.KindSentinel {
+			sentinels = append(sentinels, v.Address)
+		}
+	}
+	return []Export{
+		{"LOCKCOST_REDIS", primary},
+		{"LOCKCOST_REPLICAS", strings.Join(replicas, ",")},
+		{"LOCKCOST_SENTINEL", strings.Join(sentinels, ",")},
+		{"LOCKCOST_MASTER_NAME", s.MasterName},
+		{"LOCKCOST_LEDGER", s.Ledger},
+	}
+}
+
+// shell is the line that sets the variable, or unsets one of a stack that was
+// there before.
+func (e Export) shell() string {
+	if e.Value == "" {
+		return "unset " + e.Name
+	}
+	return "export " + e.Name + "=" + quote(e.Value)
+}
+
+// quote writes s as a shell reads it.
+func quote(s string) string {
+	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.,:/_-"
+	if strings.Trim(s, plain) == "" {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}

@@ -1,0 +1,203 @@
+package supervisor
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strconv"
+	"sync"
+	"time"
+
+	"lockcost/env"
+
+	"github.com/go-sql-driver/mysql"
+	"github.com/redis/go-redis/v9"
+)
+
+// checkTimeout bounds the check of one server.
+const checkTimeout = 3 * time.Second
+
+// Status is a stack as it was found to be.
+type Status struct {
+	State
+	Checks []Check // one a server, in their order
+}
+
+// Check is what became of asking one server.
+type Check struct {
+	Server
+	Role string // primary or replica, as a Redis says itself; else ""
+	Err  error  // why it does not answer; nil where it does
+}
+
+// Check asks every server of the stack, all at once, for at most 3 s.
+func (s State) Check(ctx context.Context) Status {
+	ctx, cancel := context.WithTimeoutCause(ctx, checkTimeout, fmt.Errorf("no answer within %v", checkTimeout))
+	defer cancel()
+	found := Status{State: s, Checks: make([]Check, len(s.Servers))}
+	var wg sync.WaitGroup
+	for i, v := range s.Servers {
+		wg.Go(func() {
+			c := Check{Server: v}
+			c.Role, c.Err = s.ask(ctx, v)
+			if c.Err != nil && ctx.Err() != nil {
+				c.Err = context.Cause(ctx)
+			}
+			found.Checks[i] = c
+		})
+	}
+	wg.Wait()
+	return found
+}
+
+// ask asks one server.
+func (s State) ask(ctx context.Context, v Server) (role string, err error) {
+	// The clients would say so too, but log each refusal.
+	c, err := (&net.Dialer{}).DialContext(ctx, "tcp", v.Address)
+	if err != nil {
+		return "", err
+	}
+	_ = c.Close()
+	if v.Kind == env.KindLedger {
+		return "", pingLedger(ctx, s.Ledger)
+	}
+	return askRedis(ctx, v)
+}
+
+// askRedis asks a Redis or a Sentinel what it is, and whether it is the
+// process that was started and not a stranger on its port.
+func askRedis(ctx context.Context, v Server) (role string, err error) {
+	c := redis.NewClient(env.Redis{}.Options(v.Address))
+	defer c.Close()
+	text, err := c.Info(ctx).Result()
+	if err != nil {
+		return "", err
+	}
+	info := env.ParseInfo(text)
+	if pid := info["process_id"]; v.PID != 0 && pid != strconv.Itoa(v.PID) {
+		return "", fmt.Errorf("process %s answers there, not %d", pid, v.PID)
+	}
+	switch info["role"] {
+	case "master":
+		return "primary", nil
+	case "slave":
+		return "replica", nil
+	}
+	return "", nil
+}
+
+func pingLedger(ctx context.Context, dsn string) error {
+	c, err := mysql.ParseDSN(dsn)
+	if err != nil {
+		return errors.New("its data source name cannot be read") // the cause may quote it
+	}
+	c.Timeout, c.ReadTimeout, c.WriteTimeout = checkTimeout, checkTimeout, checkTimeout
+	c.Logger = &mysql.NopLogger{}
+	connector, err := mysql.NewConnector(c)
+	if err != nil {
+		return errors.New("its data source name cannot be used")
+	}
+	db := sql.OpenDB(connector)
+	defer db.Close()
+	return db.PingContext(ctx)
+}
+
+// Down counts the servers that do not answer.
+func (s Status) Down() (n int) {
+	for _, c := range s.Checks {
+		if c.Err != nil {
+			n++
+		}
+	}
+	return n
+}
+
+// Exports are the environment variables by which go test -bench finds the
+// stack. After a failover they name the Redis that is the primary now.
+func (s Status) Exports() []Export {
+	var first, primary string
+	var others []string
+	for _, c := range s.Checks {
+		if c.Kind != env.KindRedis {
+			continue
+		}
+		if first == "" {
+			first = c.Address
+		}
+		if c.Role == "primary" && primary == "" {
+			primary = c.Address
+		}
+	}
+	if primary == "" {
+		primary = first
+	}
+	for _, c := range s.Checks {
+		if c.Kind == env.KindRedis && c.Address != primary {
+			others = append(others, c.Address)
+		}
+	}
+	return s.exports(primary, others)
+}
+
+// WriteText writes the status as a shell can eval it: what it does not need
+// is comment.
+func (s Status) WriteText(w io.Writer) error {
+	if !s.Ready {
+		_, err := fmt.Fprintf(w, "# a stack is being started by process %d\n", s.PID)
+		return err
+	}
+	text := fmt.Sprintf("# %d servers, since %s UTC, under process %d\n", len(s.Servers), s.Since.Format(time.DateTime), s.PID)
+	for _, c := range s.Checks {
+		text += fmt.Sprintf("# %-10s  %-15s  %s\n", c.Name, c.Address, c.text())
+	}
+	for _, e := range s.Exports() {
+		text += e.shell() + "\n"
+	}
+	_, err := io.WriteString(w, text)
+	return err
+}
+
+// text tells how a server is, and its role where its name tells another.
+func (c Check) text() string {
+	switch {
+	case c.Err != nil:
+		return "DOES NOT ANSWER: " + c.Err.Error()
+	case c.Role != "" && (c.Role == "primary") != (c.Name == "primary"):
+		return "answers, as " + c.Role
+	}
+	return "answers"
+}
+
+// MarshalJSON writes the status with one entry a server.
+func (s Status) MarshalJSON() ([]byte, error) {
+	type server struct {
+		Server
+		Answers bool   `json:"answers"`
+		Role    string `json:"role,omitempty"`
+		Problem string `json:"problem,omitempty"`
+	}
+	servers := []server{}
+	for _, c := range s.Checks {
+		v := server{Server: c.Server, Answers: c.Err == nil, Role: c.Role}
+		if c.Err != nil {
+			v.Problem = c.Err.Error()
+		}
+		servers = append(servers, v)
+	}
+	exports := map[string]string{}
+	for _, e := range s.Exports() {
+		if e.Value != "" {
+			exports[e.Name] = e.Value
+		}
+	}
+	return json.Marshal(struct {
+		Running bool `json:"running"`
+		State
+		Servers []server          `json:"servers"`
+		Exports map[string]string `json:"exports"`
+	}{true, s.State, servers, exports})
+}
