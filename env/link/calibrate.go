@@ -37,26 +37,51 @@ func (h *hub) calibrate(ctx context.Context, rtt time.Duration) (Calibration, er
 		return c, err
 	}
 	if rtt < c.Overhead {
-		return c, fmt.Errorf("a round trip of %v is less than the %v that the link to %s takes by itself: ask for no less than that, or for 0, which goes without a link",
-			rtt, c.Overhead.Round(time.Microsecond), h.pair.direct)
+		return c, h.tooShort(rtt, c.Overhead)
 	}
-	oneWay := (rtt - c.Overhead) / 2
-	for round := range calibrationRounds {
-		h.setDelay(oneWay, 0)
-		seen, err := h.measure(ctx, rtt)
-		if err != nil {
-			return c, err
-		}
-		if off := (seen - rtt).Abs(); round == 0 || off < (c.Seen-rtt).Abs() {
-			c.OneWay, c.Seen = oneWay, seen
-		}
-		if (c.Seen - rtt).Abs() <= closeEnough {
-			break
-		}
-		oneWay = max(0, oneWay+(rtt-seen)/2)
+	least, err := h.approach(ctx, &c)
+	if err != nil {
+		return c, err
+	}
+	if rtt < least {
+		return c, h.tooShort(rtt, least)
 	}
 	h.setDelay(c.OneWay, 0)
 	return c, nil
+}
+
+// approach tries delays, each corrected by what was seen of the one before,
+// and keeps the best in c. It returns what a round trip took beyond its two
+// delays: a link that holds nothing back at all waits for no timer, and
+// takes less.
+func (h *hub) approach(ctx context.Context, c *Calibration) (least time.Duration, err error) {
+	oneWay := (c.RTT - c.Overhead) / 2
+	for round := range calibrationRounds {
+		h.setDelay(oneWay, 0)
+		seen, err := h.measure(ctx, c.RTT)
+		if err != nil {
+			return 0, err
+		}
+		if beyond := seen - 2*oneWay; round == 0 || beyond < least {
+			least = beyond
+		}
+		if round == 0 || (seen-c.RTT).Abs() < c.off() {
+			c.OneWay, c.Seen = oneWay, seen
+		}
+		if c.off() <= closeEnough {
+			break
+		}
+		// Where it would be below 0, the same again: it may have been noise.
+		if next := oneWay + (c.RTT-seen)/2; next > 0 {
+			oneWay = next
+		}
+	}
+	return least, nil
+}
+
+func (h *hub) tooShort(rtt, least time.Duration) error {
+	return fmt.Errorf("a round trip of %v is less than the %v that the link to %s takes by itself: ask for no less than that, or for 0, which goes without a link",
+		rtt, least.Round(time.Microsecond), h.pair.direct)
 }
 
 // measure returns how much longer a round trip of about rtt takes through the

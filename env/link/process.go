@@ -69,10 +69,16 @@ type Calibration struct {
 	Seen     time.Duration // what it took with OneWay, by the median
 }
 
+// off is how far from what was asked for it was.
+func (c Calibration) off() time.Duration { return (c.Seen - c.RTT).Abs() }
+
+// lasting is how far off a calibration may be to be remembered.
+const lasting = 50 * time.Microsecond
+
 // Calibrate sets every link to the delay with which a round trip through the
 // first one takes rtt longer, by the median, than one around it, and adds
 // jitter to that (SetDelay), which moves no median. What it finds for an rtt
-// it remembers. It takes a second, or two where rtt is long.
+// it remembers, unless it is more than 50 µs off. It takes a second, or two where rtt is long.
 //
 // It fails if rtt is less than what the link takes by itself, and if jitter
 // is more than the delay can vary without falling below 0.
@@ -82,7 +88,9 @@ func (p *Process) Calibrate(ctx context.Context, rtt, jitter time.Duration) (Cal
 		if err := p.process.Call(ctx, order{Do: doCalibrate, RTT: rtt}, &c); err != nil {
 			return c, err
 		}
-		p.calibrated[rtt] = c
+		if c.off() <= lasting {
+			p.calibrated[rtt] = c
+		}
 	}
 	if most := 2 * c.OneWay; jitter > most {
 		return c, fmt.Errorf("a link with a round trip of %v: its delay of %v each way cannot vary within %v: %v is the most",

@@ -99,17 +99,26 @@ func TestKnownRoundTripIsSetWithoutMeasuring(t *testing.T) {
 	server := startLineServer(t)
 	p := startProcess(t, server.listener.Addr().String())
 	const rtt, jitter = 10 * time.Millisecond, 4 * time.Millisecond
-	first, err := p.Calibrate(t.Context(), rtt, 0)
-	if err != nil {
-		t.Fatal(err)
+	known := false
+	for range 10 { // what is found in a noisy moment is not remembered
+		first, err := p.Calibrate(t.Context(), rtt, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := p.SetDelay(t.Context(), 0, 0); err != nil {
+			t.Fatal(err)
+		}
+		asked := len(server.lines())
+		again, err := p.Calibrate(t.Context(), rtt, jitter)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if known = again == first && len(server.lines()) == asked; known {
+			break
+		}
 	}
-	if err := p.SetDelay(t.Context(), 0, 0); err != nil {
-		t.Fatal(err)
-	}
-	asked := len(server.lines())
-	again, err := p.Calibrate(t.Context(), rtt, jitter)
-	if err != nil || again != first || len(server.lines()) != asked {
-		t.Errorf("%+v and again %+v (%v), with %d questions", first, again, err, len(server.lines())-asked)
+	if !known {
+		t.Error("never remembered")
 	}
 	if took := median(t, dial(t, p.Addr(0))); took < rtt/2 {
 		t.Errorf("a round trip took %v", took)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -24,7 +25,8 @@ import (
 )
 
 // driverIn makes this test binary a driver that starts a whole stack in that
-// folder, prints its nodes and then waits to be killed.
+// folder, puts it at a distance, prints what it has and then waits to be
+// killed.
 const driverIn = "PROCESS_TEST_DRIVER_IN"
 
 func TestMain(m *testing.M) {
@@ -33,15 +35,30 @@ func TestMain(m *testing.M) {
 	if dir == "" {
 		os.Exit(m.Run())
 	}
-	s, err := process.Provider{Dir: dir}.Start(context.Background(), everything)
-	if err != nil {
+	if err := drive(dir); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	if err := json.NewEncoder(os.Stdout).Encode(s.Nodes); err != nil {
-		os.Exit(1)
-	}
 	select {}
+}
+
+// driven is what a driver has started.
+type driven struct {
+	Nodes []env.Node
+	Via   map[string]string
+}
+
+func drive(dir string) error {
+	ctx, spec := context.Background(), everything
+	spec.Links = true
+	s, err := process.Provider{Dir: dir}.Start(ctx, spec)
+	if err != nil {
+		return err
+	}
+	if err := s.Distance.Set(ctx, 5*time.Millisecond, 5*time.Millisecond, 0); err != nil {
+		return err
+	}
+	return json.NewEncoder(os.Stdout).Encode(driven{s.Nodes, s.Distance.Via()})
 }
 
 // everything is a stack with all kinds of servers.
@@ -106,6 +123,15 @@ func gone(pid int) error {
 		return fmt.Errorf("process %d: %v", pid, err)
 	}
 	return nil
+}
+
+// silent checks that nobody listens.
+func silent(addr string) error {
+	conn, err := net.Dial("tcp", addr)
+	if err != nil {
+		return nil
+	}
+	return errors.Join(fmt.Errorf("%s is listened on", addr), conn.Close())
 }
 
 // empty checks that a folder is.

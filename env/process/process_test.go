@@ -134,17 +134,20 @@ func TestKilledDriverTakesItsServersAlong(t *testing.T) {
 	if err := driver.Start(); err != nil {
 		t.Fatal(err)
 	}
-	var nodes []env.Node
-	decodeErr := json.NewDecoder(out).Decode(&nodes)
+	var its driven
+	decodeErr := json.NewDecoder(out).Decode(&its)
 	if err := driver.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
 	_ = driver.Wait()
-	if decodeErr != nil || len(nodes) != 7 {
-		t.Fatalf("the driver told %v, %v", nodes, decodeErr)
+	if decodeErr != nil || len(its.Nodes) != 7 || len(its.Via) != 3 {
+		t.Fatalf("the driver told %v, %v", its, decodeErr)
 	}
-	for _, n := range nodes {
+	for _, n := range its.Nodes {
 		eventually(t, n.Name+" outlives its driver", func() error { return gone(n.PID) })
+	}
+	for _, addr := range its.Via {
+		eventually(t, "a link outlives its driver", func() error { return silent(addr) })
 	}
 	if empty(dir) == nil {
 		t.Fatal("the killed driver has left no folder to sweep")
