@@ -40,7 +40,12 @@ type Plan struct {
 	AcquireTimeout time.Duration
 	WaitReplicas   int
 	WaitTimeout    time.Duration
-	Ledger         bool // whether there is one: without, paths acquire and release only
+	// ReplicaRTTs and ClientRTTs are round trips to add by links. Each path
+	// that depends on one is run at every value; none means at 0, without.
+	ReplicaRTTs []time.Duration
+	ClientRTTs  []time.Duration
+	RTTJitter   time.Duration // a one-way delay lies within it, half on either side
+	Ledger      bool          // whether there is one: without, paths acquire and release only
 }
 
 // DefaultPlan has the defaults of `lockcost run`, without paths.
@@ -94,6 +99,9 @@ func (p Plan) Check() error {
 	if err := unique(p.Paths); err != nil {
 		return err
 	}
+	if err := p.checkDistances(); err != nil {
+		return err
+	}
 	if !p.Ledger {
 		for _, path := range p.Paths {
 			if path.Guarded() {
@@ -143,7 +151,7 @@ func (p Plan) load(seed uint64) load.Plan {
 
 // Spec is the stack that the plan's paths need at least.
 func (p Plan) Spec() env.Spec {
-	spec := env.Spec{Ledger: p.Ledger}
+	spec := env.Spec{Ledger: p.Ledger, Links: p.distant()}
 	for _, path := range p.Paths {
 		spec = spec.Merge(path.Needs(p.settings()))
 	}

@@ -13,14 +13,17 @@ import (
 	"lockcost/bench/doctor"
 	"lockcost/bench/load"
 	"lockcost/env"
+	"lockcost/env/awake"
 	"lockcost/env/external"
 	"lockcost/env/placement"
 	"lockcost/env/process"
+	"lockcost/env/reexec"
 	"lockcost/results"
 	"lockcost/workloads"
 )
 
 func TestMain(m *testing.M) {
+	reexec.Main(Parts()...)
 	flag.Parse()
 	if bench := flag.Lookup("test.bench"); bench != nil && bench.Value.String() != "" {
 		if err := placement.Enter(); err != nil {
@@ -47,6 +50,7 @@ var shared rig
 type rig struct {
 	once   sync.Once
 	stack  *env.Stack
+	sleep  func() // lets the driver's CPUs sleep again
 	doctor results.Doctor
 	err    error
 }
@@ -54,9 +58,8 @@ type rig struct {
 func (r *rig) start(b *testing.B) (*env.Stack, results.Doctor) {
 	b.Helper()
 	r.once.Do(func() {
-		if r.stack, r.err = startBenchStack(b.Context()); r.err == nil {
-			r.doctor, r.err = doctor.Quick(b.Context())
-		}
+		// What is started here outlives the first benchmark's context.
+		r.err = r.prepare(context.WithoutCancel(b.Context()))
 	})
 	if r.err != nil {
 		b.Fatal(r.err)
@@ -64,7 +67,23 @@ func (r *rig) start(b *testing.B) (*env.Stack, results.Doctor) {
 	return r.stack, r.doctor
 }
 
+func (r *rig) prepare(ctx context.Context) (err error) {
+	if r.stack, err = startBenchStack(ctx); err != nil {
+		return err
+	}
+	if r.sleep, _, err = awake.Keep(ctx); err != nil {
+		return err
+	}
+	r.doctor, err = doctor.Examine(ctx, doctor.Options{
+		Redis: r.stack.Redis, Prefix: "lockcost:bench:", CPUs: placement.Current().Pin(),
+	})
+	return err
+}
+
 func (r *rig) close() error {
+	if r.sleep != nil {
+		r.sleep()
+	}
 	if r.stack == nil {
 		return nil
 	}
@@ -72,8 +91,6 @@ func (r *rig) close() error {
 }
 
 func startBenchStack(ctx context.Context) (*env.Stack, error) {
-	// The stack outlives the first benchmark's context.
-	ctx = context.WithoutCancel(ctx)
 	own := external.Provider{
 		Redis: os.Getenv("LOCKCOST_REDIS"), ReplicasAt: list("LOCKCOST_REPLICAS"), Sentinels: list("LOCKCOST_SENTINEL"),
 		MasterName: os.Getenv("LOCKCOST_MASTER_NAME"), Ledger: os.Getenv("LOCKCOST_LEDGER"),
@@ -126,7 +143,7 @@ func driveOnce(b *testing.B, stack *env.Stack, plan Plan, path workloads.Path, d
 			b.Error(err)
 		}
 	}()
-	if err := site.check(b.Context(), path); err != nil {
+	if err := site.check(b.Context(), variant{path: path}); err != nil {
 		b.Fatal(err)
 	}
 	arrivals := plan.load(1)
@@ -135,7 +152,7 @@ func driveOnce(b *testing.B, stack *env.Stack, plan Plan, path workloads.Path, d
 	if b.N >= 100 { // fewer are only how the testing package feels its way
 		arrivals.Warmup = 250 * time.Millisecond
 	}
-	ready, err := site.prepare(b.Context(), path, arrivals)
+	ready, err := site.prepare(b.Context(), variant{path: path}, arrivals)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -44,11 +44,21 @@ func (p Plan) record() results.Plan {
 		Seed: p.Seed, TTLNS: int64(p.TTL), HoldNS: int64(p.Hold), Keys: p.Keys,
 		AcquireTimeoutNS: int64(p.AcquireTimeout),
 		WaitReplicas:     p.WaitReplicas, WaitTimeoutNS: int64(p.WaitTimeout),
+		ReplicaRTTNS: nanoseconds(p.ReplicaRTTs), ClientRTTNS: nanoseconds(p.ClientRTTs), RTTJitterNS: int64(p.RTTJitter),
 	}
 	for _, path := range p.withFloors() {
 		plan.Paths = append(plan.Paths, path.Label())
 	}
 	return plan
+}
+
+// nanoseconds are the round trips that were asked for, 0 where none was.
+func nanoseconds(rtts []time.Duration) []int64 {
+	all := []int64{}
+	for _, rtt := range reach(rtts, true) {
+		all = append(all, int64(rtt))
+	}
+	return all
 }
 
 // serverCPU is the CPU time that each server of ours has used so far.

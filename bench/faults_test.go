@@ -45,8 +45,8 @@ func drive(t *testing.T, stack *env.Stack, plan Plan, when int, inject func()) r
 			t.Error(err)
 		}
 	}()
-	path := plan.Paths[0]
-	if err := site.check(t.Context(), path); err != nil {
+	v := variant{path: plan.Paths[0]}
+	if err := site.check(t.Context(), v); err != nil {
 		t.Fatal(err)
 	}
 	var once sync.Once
@@ -54,7 +54,7 @@ func drive(t *testing.T, stack *env.Stack, plan Plan, when int, inject func()) r
 	if when == before {
 		once.Do(inject)
 	}
-	ready, err := site.prepare(t.Context(), path, plan.load(1))
+	ready, err := site.prepare(t.Context(), v, plan.load(1))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,7 +67,7 @@ func drive(t *testing.T, stack *env.Stack, plan Plan, when int, inject func()) r
 	if err != nil {
 		t.Fatal(err)
 	}
-	m.run.Verdict, m.run.Reasons = results.Judge(m.run, toPath(path), plan.record(), coarse)
+	m.run.Verdict, m.run.Reasons = results.Judge(m.run, v.entry(), plan.record(), coarse)
 	return m.run
 }
 

@@ -9,8 +9,8 @@ import (
 
 	"lockcost/bench/doctor"
 	"lockcost/env"
+	"lockcost/env/awake"
 	"lockcost/results"
-	"lockcost/workloads"
 )
 
 // Progress is what is going on, for whoever watches. Done counts runs of
@@ -29,19 +29,27 @@ type Progress struct {
 // done. When ctx ends, what was measured is kept and marked. An error comes
 // with the record of what was measured before, nil where there is nothing.
 func Run(ctx context.Context, plan Plan, stack *env.Stack, folder *results.Folder, watch func(Progress)) (record *results.Record, err error) {
-	r := &runner{plan: plan, folder: folder, watch: watch, paths: plan.withFloors()}
-	r.total = plan.Runs * len(r.paths)
-	watch(Progress{Step: "checking what the paths need", Total: r.total})
+	r := &runner{plan: plan, folder: folder, watch: watch, variants: plan.variants()}
+	r.total = plan.Runs * len(r.variants)
 	if r.site, err = newSite(ctx, plan, stack); err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, r.site.leave(ctx)) }()
-	for _, path := range r.paths {
-		if err := r.site.check(ctx, path); err != nil {
+	sleep, note, err := awake.Keep(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer sleep()
+	for _, v := range r.variants {
+		watch(Progress{Step: "checking what the paths need: " + v.label(), Total: r.total})
+		if err := r.site.check(ctx, v); err != nil {
 			return nil, err
 		}
 	}
-	if err := r.begin(ctx); err != nil {
+	if err := r.site.reach(ctx, results.Distance{}); err != nil {
+		return nil, err
+	}
+	if err := r.begin(ctx, note); err != nil {
 		return nil, err
 	}
 	if err := r.blocks(ctx); err != nil {
@@ -53,40 +61,55 @@ func Run(ctx context.Context, plan Plan, stack *env.Stack, folder *results.Folde
 
 // runner is one Run under way.
 type runner struct {
-	plan   Plan
-	site   *site
-	folder *results.Folder
-	spool  *results.Spool
-	watch  func(Progress)
-	paths  []workloads.Path
-	record *results.Record
+	plan     Plan
+	site     *site
+	folder   *results.Folder
+	spool    *results.Spool
+	watch    func(Progress)
+	variants []variant
+	record   *results.Record
 
 	total, done int
 	began       time.Time // of the first run
 }
 
-// begin records everything that is known before the first run.
-func (r *runner) begin(ctx context.Context) error {
-	r.watch(Progress{Step: "looking at the machine and its timer", Total: r.total})
+// begin records everything that is known before the first run; asleep says
+// why the driver's CPUs may sleep, if they may.
+func (r *runner) begin(ctx context.Context, asleep string) error {
+	r.watch(Progress{Step: "looking at the machine and the instrument", Total: r.total})
 	environment, err := Describe(ctx, r.site.stack)
 	if err != nil {
 		return err
 	}
-	quick, err := doctor.Quick(ctx)
+	environment.Placement.Awake = asleep == ""
+	if asleep != "" {
+		environment.Notes = append(environment.Notes, asleep+".")
+	}
+	examined, err := r.examine(ctx)
 	if err != nil {
 		return err
 	}
 	r.record = &results.Record{
 		Schema: results.Schema, StartedAt: time.Now().UTC(),
-		Environment: environment, Doctor: quick, Plan: r.plan.record(),
+		Environment: environment, Doctor: examined, Plan: r.plan.record(),
 	}
 	r.record.Plan.Env = r.site.stack.Provider
 	r.record.Plan.Replicas = len(r.site.stack.Redis.Replicas)
 	r.record.Plan.Sentinels = len(r.site.stack.Redis.Sentinels)
-	for _, path := range r.paths {
-		r.record.Paths = append(r.record.Paths, toPath(path))
+	for _, v := range r.variants {
+		r.record.Paths = append(r.record.Paths, v.entry())
 	}
 	return r.keep()
+}
+
+// examine measures the instrument, on the servers that it is to measure.
+func (r *runner) examine(ctx context.Context) (results.Doctor, error) {
+	return doctor.Examine(ctx, doctor.Options{
+		Redis: r.site.stack.Redis, Prefix: r.site.settings.Prefix, CPUs: r.site.stack.Pinned,
+		Watch: func(step string, done, total int) {
+			r.watch(Progress{Step: fmt.Sprintf("measuring the instrument, step %d of %d", done+1, total), Total: r.total})
+		},
+	})
 }
 
 // blocks runs every path once in each block, in an order of its own.
@@ -102,9 +125,9 @@ func (r *runner) blocks(ctx context.Context) (err error) {
 			if !r.lacking() {
 				break
 			}
-			r.total += len(r.paths)
+			r.total += len(r.variants)
 		}
-		if err := r.block(ctx, block, shuffle.Perm(len(r.paths))); err != nil {
+		if err := r.block(ctx, block, shuffle.Perm(len(r.variants))); err != nil {
 			return err
 		}
 		if ctx.Err() != nil {
@@ -118,7 +141,7 @@ func (r *runner) blocks(ctx context.Context) (err error) {
 // block runs every path once, in the given order. That ctx ends is no
 // error: what there is stands.
 func (r *runner) block(ctx context.Context, block int, order []int) error {
-	r.record.Plan.Blocks = append(r.record.Plan.Blocks, labels(r.paths, order))
+	r.record.Plan.Blocks = append(r.record.Plan.Blocks, labels(r.variants, order))
 	for _, i := range order {
 		if ctx.Err() != nil {
 			return nil
@@ -146,25 +169,25 @@ func (r *runner) lacking() bool {
 	return false
 }
 
-func labels(paths []workloads.Path, order []int) []string {
+func labels(variants []variant, order []int) []string {
 	names := make([]string, len(order))
 	for i, j := range order {
-		names[i] = paths[j].Label()
+		names[i] = variants[j].label()
 	}
 	return names
 }
 
 // run drives one path once and keeps what came out.
 func (r *runner) run(ctx context.Context, block, i int) error {
-	path, entry := r.paths[i], &r.record.Paths[i]
+	v, entry := r.variants[i], &r.record.Paths[i]
 	plan := r.plan.load(r.plan.Seed + uint64(block)) // the paths of a block have the same arrivals
-	ready, err := r.site.prepare(ctx, path, plan)
+	ready, err := r.site.prepare(ctx, v, plan)
 	if err != nil {
 		return err
 	}
 	defer ready.close()
 	m, err := r.site.drive(ctx, ready, func(in second) error {
-		r.report(path, in)
+		r.report(v, in)
 		return r.spool.Add(in.Start, in.Length, in.Samples)
 	})
 	if m == nil {
@@ -183,10 +206,10 @@ func (r *runner) run(ctx context.Context, block, i int) error {
 		run.Warnings = append(run.Warnings, audited)
 	}
 	entry.Runs = append(entry.Runs, *run)
-	logged := r.spool.Encode(entry.Label(), run.Index, entry.ReplicaRTTNS, run.StartedAt)
+	logged := r.spool.Encode(entry.Label(), run.Index, entry.Distance(), run.StartedAt)
 	err = errors.Join(err, logged, r.keep())
 	r.done++
-	r.report(path, second{})
+	r.report(v, second{})
 	return err
 }
 
@@ -201,8 +224,8 @@ func (r *runner) keep() error {
 }
 
 // report tells how far the run of path has come.
-func (r *runner) report(path workloads.Path, in second) {
-	p := Progress{Step: "measuring", Done: r.done, Total: r.total, Path: path.Label(), P99: time.Duration(in.p99)}
+func (r *runner) report(v variant, in second) {
+	p := Progress{Step: "measuring", Done: r.done, Total: r.total, Path: v.label(), P99: time.Duration(in.p99)}
 	if in.Length > 0 {
 		p.PerS = float64(in.Completed) / in.Length.Seconds()
 	}

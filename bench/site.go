@@ -105,7 +105,11 @@ func (s *site) task(ctx context.Context, session *workloads.Session, n int64) (*
 
 // check opens a path once, asks the servers for what it needs, and does one
 // operation, so that a run that cannot succeed is refused before any load.
-func (s *site) check(ctx context.Context, path workloads.Path) error {
+func (s *site) check(ctx context.Context, v variant) error {
+	path := v.path
+	if err := s.reach(ctx, v.distance); err != nil {
+		return fmt.Errorf("path %s: %w", v.label(), err)
+	}
 	session, err := path.Open(ctx, s.stack, s.settings)
 	if err != nil {
 		return err
@@ -149,8 +153,11 @@ type ready struct {
 
 // prepare opens the path and seeds its orders, all that must not fall into
 // a measurement.
-func (s *site) prepare(ctx context.Context, path workloads.Path, plan load.Plan) (*ready, error) {
-	session, err := path.Open(ctx, s.stack, s.settings)
+func (s *site) prepare(ctx context.Context, v variant, plan load.Plan) (*ready, error) {
+	if err := s.reach(ctx, v.distance); err != nil {
+		return nil, fmt.Errorf("path %s: %w", v.label(), err)
+	}
+	session, err := v.path.Open(ctx, s.stack, s.settings)
 	if err != nil {
 		return nil, err
 	}
@@ -158,7 +165,7 @@ func (s *site) prepare(ctx context.Context, path workloads.Path, plan load.Plan)
 	if err != nil {
 		return nil, errors.Join(err, session.Close())
 	}
-	return &ready{path: path, plan: plan, session: session, task: t}, nil
+	return &ready{path: v.path, plan: plan, session: session, task: t}, nil
 }
 
 // measured is what one run of a path came to, without a verdict.
@@ -198,15 +205,21 @@ func (s *site) drive(ctx context.Context, r *ready, observe func(second) error) 
 		}
 		return observe(now)
 	}
+	observed, err := s.observe(ctx)
+	if err != nil {
+		return nil, err
+	}
 	before := s.serverCPU()
 	recording, err := load.Run(ctx, r.plan, r.task.job)
 	if recording == nil {
+		_ = observed(new(results.Run)) // there is no run for it to be about
 		return nil, fmt.Errorf("path %s: %w", r.path.Label(), err)
 	}
 	m.run = toRun(recording)
 	if !recording.Interrupted { // how many of the warm-up were run is not known then
 		m.run.ServerCPU = perOperation(before, s.serverCPU(), load.Slots(r.plan))
 	}
+	err = errors.Join(err, observed(&m.run))
 	m.run.Instrument.PoolSize = r.session.PoolSize
 	m.run.Instrument.LedgerPoolSize = r.session.LedgerPoolSize
 	lockWait, ledgerWait := r.session.PoolWaits()

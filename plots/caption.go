@@ -67,13 +67,21 @@ func (s *study) place() string {
 	return strings.Join(facts, separator)
 }
 
-// roundTrips says how far the replica was. WAIT costs its round trip, so no
+// roundTrips says how far the replica and the client were. WAIT costs its round trip, so no
 // figure of that cost means anything without it.
 func (s *study) roundTrips() string {
+	text := s.added("replica", func(p results.Path) int64 { return p.ReplicaRTTNS })
+	if client := s.added("client", func(p results.Path) int64 { return p.ClientRTTNS }); !strings.HasPrefix(client, "no ") {
+		text += separator + client
+	}
+	return text
+}
+
+func (s *study) added(whose string, distance func(results.Path) int64) string {
 	var all []int64
 	for _, p := range s.record.Paths {
-		if !slices.Contains(all, p.ReplicaRTTNS) {
-			all = append(all, p.ReplicaRTTNS)
+		if !slices.Contains(all, distance(p)) {
+			all = append(all, distance(p))
 		}
 	}
 	slices.Sort(all)
@@ -83,11 +91,11 @@ func (s *study) roundTrips() string {
 	}
 	switch {
 	case len(all) == 0 || slices.Equal(all, []int64{0}):
-		return "no replica round trip added"
+		return "no " + whose + " round trip added"
 	case len(all) == 1:
-		return "replica round trip " + texts[0]
+		return whose + " round trip " + texts[0]
 	default:
-		return "replica round trip " + strings.Join(texts[:len(texts)-1], ", ") +
+		return whose + " round trip " + strings.Join(texts[:len(texts)-1], ", ") +
 			" and " + texts[len(texts)-1] + ", as labelled"
 	}
 }

@@ -74,7 +74,7 @@ func (m madeUp) write(t *testing.T) string {
 				}
 			}
 			start := time.Date(2026, 3, 1, 12, run, 0, 0, time.UTC)
-			if err := spool.Encode(p.entry().Label(), run, int64(p.rtt), start); err != nil {
+			if err := spool.Encode(p.entry().Label(), run, results.Distance{ReplicaNS: int64(p.rtt)}, start); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -183,7 +183,7 @@ func (m madeUp) intervals(p profile, run int) []results.Interval {
 				continue
 			}
 			all = append(all, results.Interval{
-				Run: run, ReplicaRTTNS: int64(p.rtt), Span: span,
+				Run: run, Distance: results.Distance{ReplicaNS: int64(p.rtt)}, Span: span,
 				StartNS: int64(second) * 1e9, LengthNS: 1e9, Histogram: histogram(samples[span]...),
 			})
 		}

@@ -40,13 +40,9 @@ func newStudy(record *results.Record, read func(results.Path) ([]results.Interva
 	s := &study{record: record}
 	seen := map[string]int{}
 	spare := 0
-	baselines := 0
 	for i, path := range record.Paths {
 		one := series{path: path, position: i, options: optionsOf(path), distance: distanceOf(record.Paths, path)}
-		if path.Path == baseline && len(path.Options) == 0 {
-			one.baseline = baselines == 0
-			baselines++
-		}
+		one.baseline = path.IsBaseline()
 		one.look = lookOf(path.Path, seen[path.Path], spare)
 		if _, known := knownLooks[path.Path]; !known {
 			spare++
@@ -70,9 +66,6 @@ func newStudy(record *results.Record, read func(results.Path) ([]results.Interva
 	s.doubt()
 	return s, nil
 }
-
-// baseline is the path that the others are compared with.
-const baseline = "setnx"
 
 // choose sets the runs a series is drawn from: those that count in the
 // record's own summary, else those that do not, marked; in each case those
@@ -157,7 +150,7 @@ func (one *series) own(all []results.Interval) []results.Interval {
 	}
 	var own []results.Interval
 	for _, i := range all {
-		if chosen[i.Run] && i.ReplicaRTTNS == one.path.ReplicaRTTNS && i.Histogram != nil {
+		if chosen[i.Run] && i.Distance == one.path.Distance() && i.Histogram != nil {
 			own = append(own, i)
 		}
 	}
@@ -215,21 +208,22 @@ func optionsOf(p results.Path) string {
 	return strings.Join(texts, ", ")
 }
 
-// distanceOf says at which replica round trip a path was run, where it was
-// run at more than one or at any but none.
+// distanceOf says how far the replica and the client were, each where the
+// path was run at more than one distance or at any but none.
 func distanceOf(all []results.Path, p results.Path) string {
-	several := false
-	for _, other := range all {
-		if other.Path == p.Path && optionsOf(other) == optionsOf(p) && other.ReplicaRTTNS != p.ReplicaRTTNS {
-			several = true
-		}
-	}
-	switch {
-	case p.ReplicaRTTNS != 0:
-		return "replica at " + durationTick(float64(p.ReplicaRTTNS))
+	replica := apart(all, p, "replica", func(p results.Path) int64 { return p.ReplicaRTTNS })
+	return joined(", ", replica, apart(all, p, "client", func(p results.Path) int64 { return p.ClientRTTNS }))
+}
+
+func apart(all []results.Path, p results.Path, whose string, distance func(results.Path) int64) string {
+	several := slices.ContainsFunc(all, func(other results.Path) bool {
+		return other.Path == p.Path && optionsOf(other) == optionsOf(p) && distance(other) != distance(p)
+	})
+	switch d := distance(p); {
+	case d != 0:
+		return whose + " at " + durationTick(float64(d))
 	case several:
-		return "replica at 0 ms"
-	default:
-		return ""
+		return whose + " at 0 ms"
 	}
+	return ""
 }

@@ -63,10 +63,9 @@ func (r *Record) benchLines(verdict Verdict) []string {
 // baselineFirst orders the paths: the baseline, the others, the floors.
 func (r *Record) baselineFirst() []Path {
 	var first, middle, floors []Path
-	base := r.base()
-	for i, p := range r.Paths {
+	for _, p := range r.Paths {
 		switch {
-		case i == base:
+		case p.IsBaseline():
 			first = append(first, p)
 		case p.Floor:
 			floors = append(floors, p)

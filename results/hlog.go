@@ -39,17 +39,17 @@ type logWriter struct {
 	base     time.Time // whole second
 	runStart time.Time
 	run      int
-	rttNS    int64
+	distance Distance
 }
 
 // openLog opens the log for appending and writes what must stand before a
 // run's intervals: the header if the file is new, and the run's start.
-func openLog(path string, run int, rttNS int64, runStart time.Time) (*logWriter, error) {
+func openLog(path string, run int, d Distance, runStart time.Time) (*logWriter, error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o644)
 	if err != nil {
 		return nil, describe("open the interval log", path, err)
 	}
-	w := &logWriter{file: file, buf: bufio.NewWriterSize(file, 64<<10), run: run, rttNS: rttNS, runStart: runStart}
+	w := &logWriter{file: file, buf: bufio.NewWriterSize(file, 64<<10), run: run, distance: d, runStart: runStart}
 	if err := w.writeHeader(); err != nil {
 		file.Close()
 		return nil, describe("write the interval log", path, err)
@@ -75,7 +75,7 @@ func (w *logWriter) writeHeader() error {
 		fmt.Fprintf(w.buf, "%s%d.000 (seconds since epoch)]\n", logBase, w.base.Unix())
 		fmt.Fprint(w.buf, logUnits, logLegend)
 	}
-	_, err = fmt.Fprintf(w.buf, "%s%d rtt=%d start=%d]\n", logRun, w.run, w.rttNS, w.runStart.UnixNano())
+	_, err = fmt.Fprintf(w.buf, "%s%d rtt=%d client-rtt=%d start=%d]\n", logRun, w.run, w.distance.ReplicaNS, w.distance.ClientNS, w.runStart.UnixNano())
 	return err
 }
 
@@ -100,7 +100,7 @@ func (w *logWriter) write(span SpanName, start, length time.Duration, h *Histogr
 	if err != nil {
 		return fmt.Errorf("encode a histogram: %w", err)
 	}
-	_, err = fmt.Fprintf(w.buf, "Tag=run=%d;rtt=%d;span=%s,%s,%s,%s,%s\n", w.run, w.rttNS, span,
+	_, err = fmt.Fprintf(w.buf, "Tag=run=%d;%s;span=%s,%s,%s,%s,%s\n", w.run, w.distance.tag(), span,
 		decimal(int64(w.runStart.Add(start).Sub(w.base)), 9), decimal(int64(length), 9),
 		decimal(h.Max(), 6), payload)
 	return err

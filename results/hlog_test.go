@@ -34,7 +34,7 @@ func spooled(t *testing.T) *Folder {
 				t.Fatal(err)
 			}
 		}
-		if err := spool.Encode(label, run, rttNS, logStart.Add(time.Duration(run)*10*time.Second)); err != nil {
+		if err := spool.Encode(label, run, Distance{ReplicaNS: rttNS}, logStart.Add(time.Duration(run)*10*time.Second)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -51,7 +51,7 @@ func TestIntervalsRoundTrip(t *testing.T) {
 		t.Fatalf("%d intervals, want 2 runs of 2 seconds of 2 spans", len(all))
 	}
 	last := all[6] // acquire, second second of the second run
-	if last.Run != 1 || last.ReplicaRTTNS != 1_000_000 || last.Span != SpanAcquire {
+	if last.Run != 1 || last.Distance.ReplicaNS != 1_000_000 || last.Span != SpanAcquire {
 		t.Errorf("tag came back as %+v", last)
 	}
 	if last.StartNS != 1_000_000_000 || last.LengthNS != 1_000_000_000 {

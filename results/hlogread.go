@@ -30,8 +30,8 @@ func ReadIntervals(dir, label string) ([]Interval, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	if _, rttNS := splitDistance(label); rttNS > 0 {
-		intervals = atDistance(intervals, rttNS)
+	if _, d := splitDistance(label); d != (Distance{}) {
+		intervals = atDistance(intervals, d)
 	}
 	return intervals, nil
 }
@@ -39,13 +39,13 @@ func ReadIntervals(dir, label string) ([]Interval, error) {
 // Intervals returns the path's own intervals: its log's at its distance.
 func (p Path) Intervals(dir string) ([]Interval, error) {
 	intervals, err := ReadIntervals(dir, p.optioned())
-	return atDistance(intervals, p.ReplicaRTTNS), err
+	return atDistance(intervals, p.Distance()), err
 }
 
-func atDistance(intervals []Interval, rttNS int64) []Interval {
+func atDistance(intervals []Interval, d Distance) []Interval {
 	var kept []Interval
 	for _, i := range intervals {
-		if i.ReplicaRTTNS == rttNS {
+		if i.Distance == d {
 			kept = append(kept, i)
 		}
 	}
@@ -61,8 +61,8 @@ type logParser struct {
 
 // runKey tells the runs in one log apart: distances share the log.
 type runKey struct {
-	run   int
-	rttNS int64
+	run      int
+	distance Distance
 }
 
 func parseLog(r *bufio.Reader) ([]Interval, error) {
@@ -92,7 +92,12 @@ func (p *logParser) line(line string) error {
 	case strings.HasPrefix(line, logRun):
 		var key runKey
 		var start int64
-		if _, err := fmt.Sscanf(line, logRun+"%d rtt=%d start=%d]", &key.run, &key.rttNS, &start); err != nil {
+		d := &key.distance
+		_, err := fmt.Sscanf(line, logRun+"%d rtt=%d client-rtt=%d start=%d]", &key.run, &d.ReplicaNS, &d.ClientNS, &start)
+		if err != nil { // as before there was a client distance
+			_, err = fmt.Sscanf(line, logRun+"%d rtt=%d start=%d]", &key.run, &d.ReplicaNS, &start)
+		}
+		if err != nil {
 			return fmt.Errorf("start of a run: %w", err)
 		}
 		p.runStart[key] = time.Unix(0, start)
@@ -116,7 +121,7 @@ func (p *logParser) interval(line string) (Interval, error) {
 	if err != nil {
 		return i, err
 	}
-	runStart, ok := p.runStart[runKey{i.Run, i.ReplicaRTTNS}]
+	runStart, ok := p.runStart[runKey{i.Run, i.Distance}]
 	if !ok {
 		return i, fmt.Errorf("run %d has no line that states its start", i.Run)
 	}
@@ -145,7 +150,9 @@ func parseTag(tag string) (i Interval, err error) {
 		case "run":
 			i.Run, err = strconv.Atoi(value)
 		case "rtt":
-			i.ReplicaRTTNS, err = strconv.ParseInt(value, 10, 64)
+			i.Distance.ReplicaNS, err = strconv.ParseInt(value, 10, 64)
+		case "client-rtt":
+			i.Distance.ClientNS, err = strconv.ParseInt(value, 10, 64)
 		case "span":
 			i.Span = SpanName(value)
 		}

@@ -55,7 +55,7 @@ func TestJavaReadsTheLog(t *testing.T) {
 // writeOneSecond logs a single operation of 1 ms that began at start.
 func writeOneSecond(t *testing.T, path string, start time.Time) {
 	t.Helper()
-	w, err := openLog(path, 0, 0, start)
+	w, err := openLog(path, 0, Distance{}, start)
 	if err != nil {
 		t.Fatal(err)
 	}

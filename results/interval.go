@@ -3,12 +3,12 @@ package results
 // Interval is one second of one span in one run: an entry of a path's
 // interval log. Times count from the start of the measured window.
 type Interval struct {
-	Run          int // index of the run
-	ReplicaRTTNS int64
-	Span         SpanName
-	StartNS      int64
-	LengthNS     int64
-	Histogram    *Histogram
+	Run       int // index of the run
+	Distance  Distance
+	Span      SpanName
+	StartNS   int64
+	LengthNS  int64
+	Histogram *Histogram
 }
 
 // Pool merges the histograms of the intervals that keep accepts: the way to

@@ -28,6 +28,7 @@ const nullPath = "null"
 // pauses only.
 func Judge(r Run, p Path, plan Plan, d Doctor) (Verdict, []string) {
 	j := judgement{run: r, plan: plan, doctor: d}
+	j.faultIf(r.LinkFault != "", "%s", r.LinkFault)
 	measured := p.Path != nullPath
 	if measured {
 		j.lag()

@@ -3,17 +3,12 @@ package results
 import (
 	"slices"
 	"strings"
-	"time"
 )
 
-// Label names the path with its options, sorted, and with the replica round
-// trip where there is one: setnx-wait:round-trips=2@1ms.
+// Label names the path with its options, sorted, and with its distance where
+// there is one: setnx-wait:round-trips=2@1ms.
 func (p Path) Label() string {
-	label := p.optioned()
-	if p.ReplicaRTTNS > 0 {
-		label += "@" + time.Duration(p.ReplicaRTTNS).String()
-	}
-	return label
+	return p.optioned() + p.Distance().String()
 }
 
 // FileName is the name of the path's interval log. Distances share it.
@@ -50,18 +45,4 @@ func logName(label string) string {
 		return '_'
 	}
 	return strings.TrimLeft(strings.Map(safe, label), ".-") + logExtension
-}
-
-// splitDistance takes the replica round trip off a label; rttNS is 0 where
-// it states none.
-func splitDistance(label string) (path string, rttNS int64) {
-	at := strings.LastIndexByte(label, '@')
-	if at < 0 {
-		return label, 0
-	}
-	d, err := time.ParseDuration(label[at+1:])
-	if err != nil {
-		return label, 0
-	}
-	return label[:at], int64(d)
 }

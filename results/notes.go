@@ -191,13 +191,27 @@ func (r *Record) waitNote() []string {
 			if p.ReplicaRTTNS > 0 {
 				distance = "a replica round trip of " + FormatDuration(p.ReplicaRTTNS)
 			}
-			at = append(at, fmt.Sprintf("%s at %s", p.Label(), distance))
+			at = append(at, fmt.Sprintf("%s at %s", p.Label(), distance+p.seenReplica()))
 		}
 	}
 	if len(at) == 0 {
 		return nil
 	}
 	return []string{"WAIT costs the replica's round trip. Measured: " + strings.Join(at, "; ") + "."}
+}
+
+// seenReplica is the replica round trip that was really seen, over the runs.
+func (p Path) seenReplica() string {
+	var seen []float64
+	for _, run := range p.Usable() {
+		if run.ReplicaTrip != nil {
+			seen = append(seen, float64(run.ReplicaTrip.P50NS))
+		}
+	}
+	if len(seen) == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (seen: %s)", FormatDuration(round(medianOf(seen).center)))
 }
 
 // sampleNotes explain what is missing or marked.

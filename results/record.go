@@ -52,6 +52,9 @@ type Plan struct {
 	AcquireTimeoutNS int64    `json:"acquire_timeout_ns"`
 	WaitReplicas     int      `json:"wait_replicas"`
 	WaitTimeoutNS    int64    `json:"wait_timeout_ns"`
+	ReplicaRTTNS     []int64  `json:"replica_rtt_ns"` // each path that depends on it was run at each
+	ClientRTTNS      []int64  `json:"client_rtt_ns"`
+	RTTJitterNS      int64    `json:"rtt_jitter_ns"`
 	Env              string   `json:"env"`
 	Replicas         int      `json:"replicas"`
 	Sentinels        int      `json:"sentinels"`
@@ -64,7 +67,8 @@ type Plan struct {
 type Path struct {
 	Path         string            `json:"path"`
 	Options      map[string]string `json:"options"`
-	ReplicaRTTNS int64             `json:"replica_rtt_ns"`
+	ReplicaRTTNS int64             `json:"replica_rtt_ns"` // added between primary and replicas
+	ClientRTTNS  int64             `json:"client_rtt_ns"`  // added between the client and Redis
 	// Floor marks null and ping, which are measured beside the paths and
 	// compared with none.
 	Floor bool  `json:"floor"`
@@ -92,23 +96,28 @@ const (
 //	Offered   = Completed + Expired
 //	Completed = Granted + Held + Unreplicated + the sum of Errors
 type Run struct {
-	Index        int                `json:"index"` // block, from 0
-	StartedAt    time.Time          `json:"started_at"`
-	Interrupted  bool               `json:"interrupted"`
-	Verdict      Verdict            `json:"verdict"`
-	Reasons      []string           `json:"reasons"`
-	Warnings     []string           `json:"warnings,omitempty"` // drift, unpinned placement: noted, never a verdict
-	Offered      int64              `json:"offered"`
-	Completed    int64              `json:"completed"`
-	Expired      int64              `json:"expired"` // not started within the operation timeout
-	Granted      int64              `json:"granted"`
-	Held         int64              `json:"held"`
-	Unreplicated int64              `json:"unreplicated"`
-	Errors       map[string]int64   `json:"errors"`
-	AchievedPerS float64            `json:"achieved_per_s"` // completed inside the window, whenever due, over its length
-	Spans        map[SpanName]Span  `json:"spans"`
-	Instrument   Instrument         `json:"instrument"`
-	ServerCPU    map[string]float64 `json:"server_cpu_ns_per_op,omitempty"` // by server name
+	Index        int               `json:"index"` // block, from 0
+	StartedAt    time.Time         `json:"started_at"`
+	Interrupted  bool              `json:"interrupted"`
+	Verdict      Verdict           `json:"verdict"`
+	Reasons      []string          `json:"reasons"`
+	Warnings     []string          `json:"warnings,omitempty"` // drift, unpinned placement: noted, never a verdict
+	Offered      int64             `json:"offered"`
+	Completed    int64             `json:"completed"`
+	Expired      int64             `json:"expired"` // not started within the operation timeout
+	Granted      int64             `json:"granted"`
+	Held         int64             `json:"held"`
+	Unreplicated int64             `json:"unreplicated"`
+	Errors       map[string]int64  `json:"errors"`
+	AchievedPerS float64           `json:"achieved_per_s"` // completed inside the window, whenever due, over its length
+	Spans        map[SpanName]Span `json:"spans"`
+	Instrument   Instrument        `json:"instrument"`
+	// The round trips really seen, where a link was in use. LinkFault says
+	// that something went around its link; such a run is invalid.
+	ReplicaTrip *Trip              `json:"replica_trip,omitempty"`
+	ClientTrip  *Trip              `json:"client_trip,omitempty"`
+	LinkFault   string             `json:"link_fault,omitempty"`
+	ServerCPU   map[string]float64 `json:"server_cpu_ns_per_op,omitempty"` // by server name
 }
 
 // SpanName names a measured stretch of an operation.
@@ -224,20 +233,12 @@ type Instrument struct {
 	Pauses           int64   `json:"pauses"`              // times that the driver stood still
 	PauseMaxNS       int64   `json:"pause_max_ns"`
 	CPUBusyRatio     float64 `json:"cpu_busy_ratio"` // of the driver's CPUs, 0 to 1
+	GapCV            float64 `json:"gap_cv"`         // coefficient of variation of the gaps between starts; 0 for even, 1 for Poisson
 	Overflow         int64   `json:"overflow"`       // samples above the histograms' range
 	SchedP99NS       int64   `json:"sched_latency_p99_ns"`
 	GCCycles         int64   `json:"gc_cycles"`
 	GCPauseMaxNS     int64   `json:"gc_pause_max_ns"`
 	GCPauseTotalNS   int64   `json:"gc_pause_total_ns"`
-}
-
-// Doctor is what was measured of the instrument just before the runs.
-type Doctor struct {
-	TimerLagP50NS  int64 `json:"timer_lag_p50_ns"` // the kernel's timer, by a raw absolute nanosleep
-	TimerLagP90NS  int64 `json:"timer_lag_p90_ns"`
-	TimerLagP99NS  int64 `json:"timer_lag_p99_ns"`
-	TimerLagP999NS int64 `json:"timer_lag_p99_9_ns"`
-	TimerSamples   int64 `json:"timer_samples"`
 }
 
 // Environment is where the run took place.
@@ -262,6 +263,7 @@ type Environment struct {
 type Placement struct {
 	Pinned     bool   `json:"pinned"`
 	Realtime   bool   `json:"realtime"` // the driver goes before ordinary threads on its CPUs
+	Awake      bool   `json:"awake"`    // the driver's CPUs are kept from sleeping
 	DriverCPUs []int  `json:"driver_cpus"`
 	ServerCPUs []int  `json:"server_cpus"`
 	Note       string `json:"note,omitempty"` // what is not pinned, and why

@@ -71,14 +71,14 @@ func (s *Spool) Add(start, length time.Duration, samples map[SpanName][]int64) e
 const endOfInterval = 0xff
 
 // Encode appends what the spool holds to the label's interval log, as run
-// number run at the replica round trip rttNS, and empties the spool for the
+// number run at that distance, and empties the spool for the
 // next run. runStart is the wall-clock start of the measured window.
-func (s *Spool) Encode(label string, run int, rttNS int64, runStart time.Time) error {
+func (s *Spool) Encode(label string, run int, d Distance, runStart time.Time) error {
 	if _, err := s.file.Seek(0, io.SeekStart); err != nil {
 		return describe("read back the samples", s.file.Name(), err)
 	}
 	path := logPath(s.dir, label)
-	log, err := openLog(path, run, rttNS, runStart)
+	log, err := openLog(path, run, d, runStart)
 	if err != nil {
 		return err
 	}

@@ -17,27 +17,31 @@ var costSpans = []SpanName{SpanAcquire, SpanAcquireService, SpanEffect, SpanRele
 // (Path.Usable); N says how many did. It reads nothing but the runs, so that
 // calling it again changes nothing.
 func (r *Record) Summarize() {
-	base := r.base()
 	for i := range r.Paths {
 		p := &r.Paths[i]
 		usable := p.Usable()
 		p.Summary = summarize(usable)
 		p.Cost = nil
-		if base >= 0 && i != base && !p.Floor {
-			p.Cost = costs(usable, r.Paths[base].Usable())
+		if base, found := r.baseOf(*p); found && !p.Floor && !p.IsBaseline() {
+			p.Cost = costs(usable, base.Usable())
 		}
 	}
 	r.correct()
 }
 
-// base is the position of setnx without options, -1 if it was not run.
-func (r *Record) base() int {
-	for i, p := range r.Paths {
-		if p.Path == baseline && len(p.Options) == 0 {
-			return i
+// IsBaseline tells whether costs are stated against the path: setnx without
+// options.
+func (p Path) IsBaseline() bool { return p.Path == baseline && len(p.Options) == 0 }
+
+// baseOf is what the path's cost is stated against: the baseline at the same
+// distance from the client. How far the replica is does not matter to it.
+func (r *Record) baseOf(p Path) (base Path, found bool) {
+	for _, other := range r.Paths {
+		if other.IsBaseline() && other.ClientRTTNS == p.ClientRTTNS {
+			return other, true
 		}
 	}
-	return -1
+	return Path{}, false
 }
 
 func summarize(runs []Run) map[SpanName]map[Percentile]Level {

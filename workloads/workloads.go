@@ -161,6 +161,14 @@ func (p Path) value(name string) string {
 // sense without a ledger.
 func (p Path) Guarded() bool { return p.guard != nil }
 
+// Remote tells whether the path talks to Redis, and so depends on how far
+// that is.
+func (p Path) Remote() bool { return p.redis }
+
+// Replicated tells whether the path waits for replicas, and so depends on
+// how far they are.
+func (p Path) Replicated() bool { return p.replica }
+
 // Needs is the stack that the path must have.
 func (p Path) Needs(s Settings) env.Spec {
 	spec := env.Spec{Ledger: s.Ledger || p.Guarded()}

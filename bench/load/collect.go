@@ -28,6 +28,7 @@ type collector struct {
 	from      time.Duration
 	steps     int // samples handled since the last pause
 	spans     []span
+	spacing   spacing
 	interval  Interval
 }
 
@@ -105,6 +106,7 @@ func (c *collector) drain(until time.Duration) error {
 			c.step()
 		}
 	}
+	c.spacing.end()
 	clear(in.Samples)
 	for _, span := range c.spans {
 		if len(span.samples) > 0 {
@@ -145,6 +147,7 @@ func (c *collector) add(s sample, pauses []pause) {
 		in.Expired++
 		return
 	}
+	c.spacing.add(s.slot, s.begun)
 	r.Completed++
 	in.Completed++
 	if queueing > 0 {
@@ -251,6 +254,7 @@ func (c *collector) finish() *Recording {
 	r.Instrument = d.instrument()
 	r.Instrument.Queued, r.Instrument.LateByDriver = seen.Queued, seen.LateByDriver
 	r.Instrument.InFlightAtStart, r.Instrument.InFlightAtEnd, r.Instrument.LateAtEnd = early, seen.InFlightAtEnd, seen.LateAtEnd
+	r.Instrument.GapCV = c.spacing.variation()
 	count, longest := d.pauses.total()
 	r.Instrument.Pauses, r.Instrument.PauseMaxNS = count, int64(longest)
 	if c.usage.taken {

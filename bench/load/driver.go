@@ -32,6 +32,7 @@ type driver struct {
 	job      Job
 	ctx      context.Context // of operations; not cancelled when the run is
 	clock    *timer.Clock
+	pacer    pacer
 	schedule schedule
 	gate     gate
 	pauses   *pauses
@@ -59,12 +60,15 @@ func newDriver(plan Plan, job Job) (*driver, error) {
 func (d *driver) run(ctx context.Context) (*Recording, error) {
 	runtime.GC()
 	d.ctx = context.WithoutCancel(ctx)
-	d.clock = timer.NewClock()
+	if err := d.start(); err != nil {
+		return nil, fmt.Errorf("starting the load generator: %w", err)
+	}
 	var err error
 	if d.pauses, err = watchPauses(d.clock, d.plan.NewTimer, d.plan.Timeout+d.plan.Hold+drainMargin); err != nil {
 		return nil, fmt.Errorf("starting the load generator: %w", err)
 	}
 	defer d.pauses.close()
+	d.pacer.pauses = d.pauses
 	collector, err := newCollector(d)
 	if err != nil {
 		return nil, fmt.Errorf("starting the load generator: %w", err)
@@ -80,6 +84,23 @@ func (d *driver) run(ctx context.Context) (*Recording, error) {
 		err = d.failed()
 	}
 	return collector.finish(), err
+}
+
+// start finds out how far the timers must be set early, and starts the clock
+// after that.
+func (d *driver) start() error {
+	d.pacer.clock = timer.NewClock()
+	t, err := d.plan.NewTimer(d.pacer.clock)
+	if err != nil {
+		return err
+	}
+	defer t.Close()
+	if err := d.pacer.prime(t); err != nil {
+		return err
+	}
+	d.clock = timer.NewClock()
+	d.pacer.clock = d.clock
+	return nil
 }
 
 // collect drains the workers' samples at each full second of the window

@@ -2,18 +2,24 @@ package load
 
 import (
 	"lockcost/env/timer"
+	"math/rand/v2"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
-// Pauses of the driver are found by a goroutine that waits for each
-// millisecond as the workers wait for their slots, so whatever keeps workers
-// from starting keeps it too: a stopped process, a CPU taken away, a stall
-// of Go's runtime.
+// Pauses of the driver are found where a timer wakes late: the workers' own,
+// and a goroutine's that waits beside them as they do. Whatever keeps workers
+// from starting keeps it too: a stopped process, a CPU taken away, a stall of
+// Go's runtime.
 const (
 	pauseTick = time.Millisecond
-	// pauseFloor is the delay above which a late tick is called a pause.
+	// restTick is for when the workers' timers do the looking. A timer more
+	// is no small thing: on a virtual machine it takes the CPU for 60 µs, and
+	// what falls due meanwhile is late.
+	restTick = 5 * time.Millisecond
+	// pauseFloor is the delay above which a late timer is called a pause.
 	// Below it, it is ordinary lag, and judged as that. A pause is found up
 	// to a tick shorter than it was.
 	pauseFloor = time.Millisecond
@@ -29,6 +35,7 @@ type pauses struct {
 	clock *timer.Clock
 	timer timer.Timer
 	ended chan struct{}
+	woken atomic.Int64 // workers' timers since the last tick
 
 	mu      sync.Mutex
 	tick    time.Duration // when the next is due
@@ -50,20 +57,49 @@ func watchPauses(c *timer.Clock, newTimer func(*timer.Clock) (timer.Timer, error
 func (p *pauses) watch() {
 	defer close(p.ended)
 	for p.timer.Wait(p.tick) == nil {
-		p.note(p.clock.Now())
+		now := p.clock.Now()
+		p.note(p.tick, now)
+		p.next(now)
 	}
 }
 
-// note records the delay of the tick that was due, and sets the next.
-func (p *pauses) note(now time.Duration) {
+// next sets the next tick. None has a fixed place between two slots, so that
+// no delay of the server's is always met by one.
+func (p *pauses) next(now time.Duration) {
+	wait := pauseTick
+	if p.woken.Swap(0) > 0 {
+		wait = restTick
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if late := now - p.tick; late > pauseFloor {
-		p.recent = append(p.recent, pause{p.tick, now})
-		p.count++
-		p.longest = max(p.longest, late)
+	p.tick = now + wait/2 + rand.N(wait)
+}
+
+// worker notes that a worker's timer, due at that time, has woken it.
+func (p *pauses) worker(due, now time.Duration) {
+	p.woken.Add(1)
+	if now-due > pauseFloor {
+		p.note(due, now)
 	}
-	p.tick = now - now%pauseTick + pauseTick
+}
+
+// note records a pause where a timer was late enough. Several that were late
+// for the same reason are one.
+func (p *pauses) note(due, now time.Duration) {
+	if now-due <= pauseFloor {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if n := len(p.recent); n > 0 && due <= p.recent[n-1].to {
+		last := &p.recent[n-1]
+		last.from, last.to = min(last.from, due), max(last.to, now)
+		p.longest = max(p.longest, last.to-last.from)
+		return
+	}
+	p.recent = append(p.recent, pause{due, now})
+	p.count++
+	p.longest = max(p.longest, now-due)
 }
 
 // list returns the pauses that are kept, and one that may still be going on.

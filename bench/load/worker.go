@@ -22,6 +22,7 @@ type worker struct {
 
 // sample is all that is kept of one slot until the next drain.
 type sample struct {
+	slot             int64
 	due, begun, done time.Duration // since the start of the run
 	late             lateness
 	expired          bool
@@ -78,7 +79,7 @@ func (w *worker) run() {
 			inside = false
 		}
 		if !inside {
-			if err := w.timer.Wait(due); err != nil {
+			if err := d.pacer.wait(w.timer, due); err != nil {
 				d.timerFailed(err)
 				return
 			}
@@ -89,7 +90,7 @@ func (w *worker) run() {
 			inside = true
 		}
 		if now >= due+d.plan.Timeout {
-			w.keep(sample{due: due, begun: now, done: now, late: late, expired: true})
+			w.keep(sample{slot: slot, due: due, begun: now, done: now, late: late, expired: true})
 			continue
 		}
 		w.do(slot, due, late)
@@ -106,7 +107,7 @@ func (w *worker) do(slot int64, due time.Duration, late lateness) {
 	begun := d.clock.Now()
 	o.marked = begun
 	err := w.operation(ctx, o)
-	s := sample{due: due, begun: begun, done: d.clock.Now(), late: late}
+	s := sample{slot: slot, due: due, begun: begun, done: d.clock.Now(), late: late}
 	cancel()
 	if err != nil {
 		s.outcome, s.kind = d.plan.Classify(err)

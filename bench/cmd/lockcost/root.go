@@ -92,7 +92,7 @@ open loop, against a real replicated Redis and a MySQL-family ledger.`,
 	root.SetErr(stderr)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(newRun(stdout, stderr), newPlot(stdout, stderr), newEnv(stdout, stderr))
+	root.AddCommand(newRun(stdout, stderr), newPlot(stdout, stderr), newDoctor(stdout, stderr), newEnv(stdout, stderr))
 	return root
 }
 

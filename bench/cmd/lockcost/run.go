@@ -35,6 +35,7 @@ type runFlags struct {
 	servers   external.Provider
 	ledger    string
 	out       string
+	distances distanceFlags
 }
 
 func newRun(stdout, stderr io.Writer) *cobra.Command {
@@ -101,6 +102,7 @@ func (f *runFlags) flags(c *cobra.Command) {
 	set.DurationVar(&p.AcquireTimeout, "acquire-timeout", p.AcquireTimeout, "how long to go on trying for a held lock (0: one attempt)")
 	set.IntVar(&p.WaitReplicas, "wait-replicas", p.WaitReplicas, "replicas that WAIT waits for; as many are started at least")
 	set.DurationVar(&p.WaitTimeout, "wait-timeout", p.WaitTimeout, "of WAIT; whole milliseconds, at least 1ms")
+	f.distances.flags(set)
 	set.StringVar(&f.env, "env", "process", "where the servers come from: process (started here) or external (yours)")
 	set.IntVar(&f.replicas, "replicas", 1, "replicas to start")
 	set.IntVar(&f.sentinels, "sentinels", 3, "Sentinels to start")
@@ -126,6 +128,9 @@ func (f *runFlags) check(c *cobra.Command) error {
 		}
 		p.Paths = append(p.Paths, path)
 	}
+	if err := f.distances.apply(p); err != nil {
+		return usage(err)
+	}
 	if err := f.checkServers(c); err != nil {
 		return usage(err)
 	}
@@ -145,6 +150,7 @@ func (f *runFlags) check(c *cobra.Command) error {
 func (f *runFlags) checkServers(c *cobra.Command) error {
 	outside := []string{"redis", "replicas-at", "sentinel", "master-name"}
 	started := []string{"replicas", "sentinels"}
+	distances := []string{"replica-rtt", "client-rtt", "rtt-jitter"}
 	switch f.env {
 	case "process":
 		if name := firstSet(c, outside); name != "" {
@@ -163,6 +169,9 @@ func (f *runFlags) checkServers(c *cobra.Command) error {
 			return fmt.Errorf("--sentinels %d: must be from 0 to %d", f.sentinels, process.MaxSentinels)
 		}
 	case "external":
+		if name := firstSet(c, distances); name != "" {
+			return fmt.Errorf("--%s needs servers that lockcost starts: yours have the distance that they have", name)
+		}
 		if name := firstSet(c, started); name != "" {
 			return fmt.Errorf("--%s counts servers to start: with --env external give their addresses", name)
 		}

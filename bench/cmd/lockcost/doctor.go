@@ -1,0 +1,100 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"lockcost/bench"
+	"lockcost/bench/doctor"
+	"lockcost/env"
+	"lockcost/env/awake"
+	"lockcost/env/placement"
+	"lockcost/env/process"
+	"lockcost/results"
+)
+
+func newDoctor(stdout, stderr io.Writer) *cobra.Command {
+	var o output
+	var quick bool
+	c := &cobra.Command{
+		Use:   "doctor",
+		Short: "Measure the instrument itself, beside the machine's own floor",
+		Long: `Doctor measures the driver on this machine, in turns with what the kernel can do
+by blocking system calls on one thread, on the same CPUs and at the same pace:
+how late operations start, what the driver adds to a PING and to a SET, whether
+it adds the same to a slow answer as to a fast one (against a server that
+answers after an exact time), and how its throughput compares with
+redis-benchmark's, where that is installed. It starts a Redis of its own.
+
+Exit status 3 says that a target is missed. A shorter form runs before each
+lockcost run and is stored with it.`,
+		Example: `  lockcost doctor                  # some 80 seconds
+  lockcost doctor --quick          # 15 seconds: no throughput, fewer samples
+  lockcost doctor --format json`,
+		Args: noArguments,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if err := o.check(); err != nil {
+				return err
+			}
+			return examine(c.Context(), !quick, o, stdout, stderr)
+		},
+	}
+	o.flags(c)
+	c.Flags().BoolVar(&quick, "quick", false, "what lockcost run does before it begins: no throughput, fewer samples and delays")
+	return c
+}
+
+func examine(ctx context.Context, full bool, o output, stdout, stderr io.Writer) error {
+	progress := newProgress(stderr, o.quiet)
+	defer progress.close()
+	found, err := examineOwn(ctx, full, progress)
+	progress.close()
+	switch {
+	case ctx.Err() != nil:
+		return &statusError{exitInterrupted, errors.New("interrupted")}
+	case err != nil:
+		return err
+	}
+	if o.format == "json" {
+		encoder := json.NewEncoder(stdout)
+		encoder.SetIndent("", "  ")
+		err = encoder.Encode(found)
+	} else {
+		err = results.WriteDoctor(stdout, found)
+	}
+	if err != nil {
+		return err
+	}
+	for _, target := range found.Targets() {
+		if !target.Reached {
+			return &statusError{exitDoubtful, errors.New("the instrument misses a target on this machine, at this hour")}
+		}
+	}
+	return nil
+}
+
+// examineOwn examines the instrument with a Redis that it starts.
+func examineOwn(ctx context.Context, full bool, p *progress) (found results.Doctor, err error) {
+	p.show(bench.Progress{Step: "starting a Redis"})
+	cpus := placement.Current().Pin()
+	stack, err := process.Provider{}.Start(ctx, env.Spec{Pin: cpus})
+	if err != nil {
+		return found, err
+	}
+	defer func() { err = errors.Join(err, stack.Close()) }()
+	stop, _, err := awake.Keep(ctx)
+	if err != nil {
+		return found, err
+	}
+	defer stop()
+	return doctor.Examine(ctx, doctor.Options{
+		Redis: stack.Redis, Prefix: "lockcost:", CPUs: cpus, Full: full,
+		Watch: func(step string, done, total int) {
+			p.show(bench.Progress{Step: "measuring " + step, Done: done, Total: total})
+		},
+	})
+}

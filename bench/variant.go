@@ -1,0 +1,153 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"lockcost/env"
+	"lockcost/results"
+	"lockcost/workloads"
+)
+
+// variant is a path at a distance: what is run once in every block.
+type variant struct {
+	path     workloads.Path
+	distance results.Distance
+}
+
+// variants are the plan's paths, floors first, each at every distance that it
+// depends on.
+func (p Plan) variants() []variant {
+	var all []variant
+	for _, path := range p.withFloors() {
+		for _, client := range reach(p.ClientRTTs, path.Remote()) {
+			for _, replica := range reach(p.ReplicaRTTs, path.Replicated()) {
+				all = append(all, variant{path, results.Distance{ReplicaNS: int64(replica), ClientNS: int64(client)}})
+			}
+		}
+	}
+	return all
+}
+
+// reach is the round trips that a path is run at: all, or none where it does
+// not depend on them.
+func reach(rtts []time.Duration, depends bool) []time.Duration {
+	if !depends || len(rtts) == 0 {
+		return []time.Duration{0}
+	}
+	return rtts
+}
+
+// entry is the variant's place in a record, without runs.
+func (v variant) entry() results.Path {
+	p := toPath(v.path)
+	p.ReplicaRTTNS, p.ClientRTTNS = v.distance.ReplicaNS, v.distance.ClientNS
+	return p
+}
+
+func (v variant) label() string { return v.entry().Label() }
+
+// distant tells whether any round trip is to be added.
+func (p Plan) distant() bool {
+	for _, rtts := range [][]time.Duration{p.ReplicaRTTs, p.ClientRTTs} {
+		for _, rtt := range rtts {
+			if rtt > 0 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// checkDistances tells what is wrong with the round trips to add.
+func (p Plan) checkDistances() error {
+	for flag, rtts := range map[string][]time.Duration{"--replica-rtt": p.ReplicaRTTs, "--client-rtt": p.ClientRTTs} {
+		seen := map[time.Duration]bool{}
+		for _, rtt := range rtts {
+			switch {
+			case rtt < 0:
+				return fmt.Errorf("%s %v: must not be negative", flag, rtt)
+			case seen[rtt]:
+				return fmt.Errorf("%s: %v is named twice", flag, rtt)
+			case rtt >= p.OpTimeout:
+				return fmt.Errorf("%s %v: must be below --op-timeout %v, at which an operation is given up on", flag, rtt, p.OpTimeout)
+			}
+			seen[rtt] = true
+		}
+	}
+	for _, rtt := range p.ReplicaRTTs {
+		if rtt >= p.WaitTimeout && p.waits() {
+			return fmt.Errorf("--replica-rtt %v: must be below --wait-timeout %v, or no WAIT would be answered in time", rtt, p.WaitTimeout)
+		}
+	}
+	if p.RTTJitter < 0 {
+		return fmt.Errorf("--rtt-jitter %v: must not be negative", p.RTTJitter)
+	}
+	return nil
+}
+
+// reach puts the stack at the distance.
+func (s *site) reach(ctx context.Context, d results.Distance) error {
+	if s.stack.Distance == nil {
+		if d != (results.Distance{}) {
+			return errors.New("--replica-rtt and --client-rtt need servers that lockcost starts")
+		}
+		return nil
+	}
+	if err := s.stack.Distance.Set(ctx, time.Duration(d.ReplicaNS), time.Duration(d.ClientNS), s.plan.RTTJitter); err != nil {
+		return fmt.Errorf("putting the servers at a distance: %w", err)
+	}
+	s.stack.Redis.Via = s.stack.Distance.Via()
+	return nil
+}
+
+// observe measures the round trips across the links until the function it
+// returns is called, which puts them into the run, and whether everything
+// still went by its link.
+func (s *site) observe(ctx context.Context) (func(*results.Run) error, error) {
+	if s.stack.Distance == nil {
+		return func(*results.Run) error { return nil }, nil
+	}
+	stop, err := s.stack.Distance.Watch(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("watching the links: %w", err)
+	}
+	return func(run *results.Run) error {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
+		defer cancel()
+		if err := s.stack.Distance.Check(ctx); err != nil {
+			run.LinkFault = err.Error()
+		}
+		replica, client, err := stop(ctx)
+		if err != nil {
+			return fmt.Errorf("watching the links: %w", err)
+		}
+		run.ReplicaTrip, run.ClientTrip = toTrip(replica), toTrip(client)
+		if t := run.ReplicaTrip; t != nil {
+			run.Warnings = appendText(run.Warnings, t.Remark("the replica's"))
+		}
+		if t := run.ClientTrip; t != nil {
+			run.Warnings = appendText(run.Warnings, t.Remark("the client's"))
+		}
+		return nil
+	}, nil
+}
+
+func appendText(list []string, text string) []string {
+	if text == "" {
+		return list
+	}
+	return append(list, text)
+}
+
+func toTrip(t env.Trip) *results.Trip {
+	if t.Asked == 0 {
+		return nil
+	}
+	return &results.Trip{
+		AskedNS: int64(t.Asked), P50NS: int64(t.P50), P90NS: int64(t.P90), P99NS: int64(t.P99),
+		DirectNS: int64(t.Direct), OverheadNS: int64(t.Overhead), Probes: t.Probes, Failed: t.Failed,
+	}
+}
