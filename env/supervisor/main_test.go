@@ -12,13 +12,14 @@ import (
 	"time"
 
 	"lockcost/env"
+	"lockcost/env/link"
 	"lockcost/env/process"
 	"lockcost/env/process/processtest"
 	"lockcost/env/reexec"
 )
 
 func TestMain(m *testing.M) {
-	reexec.Main(Part(), reexec.Part{Name: "starter", Run: starter})
+	reexec.Main(Part(), link.Part(), reexec.Part{Name: "starter", Run: starter})
 	os.Exit(m.Run())
 }
 

@@ -95,12 +95,19 @@ func begin(ctx context.Context, o config) (*supervised, error) {
 // supervise starts the stack, waits for the end of ctx and ends it.
 func (v *supervised) supervise(ctx context.Context, c *reexec.Child) (err error) {
 	defer func() { err = errors.Join(err, v.end()) }()
+	v.Spec.Links = v.ReplicaRTT != 0
 	stack, err := process.Provider{Dir: v.state.Folder}.Start(ctx, v.Spec)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, stack.Close()) }()
+	if v.ReplicaRTT != 0 {
+		if err := stack.Distance.Set(ctx, v.ReplicaRTT, 0, 0); err != nil {
+			return err
+		}
+	}
 	v.state.describe(stack)
+	v.state.ReplicaRTT = v.ReplicaRTT
 	if err := v.home.write(v.state); err != nil {
 		return err
 	}

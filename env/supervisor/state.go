@@ -18,6 +18,9 @@ type State struct {
 	MasterName string   `json:"master_name"` // as the Sentinels call it
 	Ledger     string   `json:"ledger"`      // data source name, with its password; "" for none
 	CPUs       []int    `json:"cpus"`        // of the servers; empty where they are not pinned
+	// ReplicaRTT is what was added to the round trips from the primary to
+	// its replicas.
+	ReplicaRTT time.Duration `json:"replica_rtt_ns"`
 	// Folder holds the servers' folders, and Log what a detached supervisor
 	// had to say.
 	Folder string `json:"folder"`

@@ -151,6 +151,9 @@ func (s Status) WriteText(w io.Writer) error {
 		return err
 	}
 	text := fmt.Sprintf("# %d servers, since %s UTC, under process %d\n", len(s.Servers), s.Since.Format(time.DateTime), s.PID)
+	if s.ReplicaRTT != 0 {
+		text += fmt.Sprintf("# replicas at a round trip of %v from the primary\n", s.ReplicaRTT)
+	}
 	for _, c := range s.Checks {
 		text += fmt.Sprintf("# %-10s  %-15s  %s\n", c.Name, c.Address, c.text())
 	}

@@ -19,6 +19,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"lockcost/env"
 	"lockcost/env/reexec"
@@ -29,6 +30,10 @@ type Options struct {
 	// Spec is the stack. Spec.Pin is the supervisor's CPUs too: on the
 	// driver's it would be in a later driver's way.
 	Spec env.Spec
+	// ReplicaRTT is the round trip from the primary to each replica, beyond
+	// what loopback takes. 0 goes without a link. The program must have
+	// link.Part among those of its reexec.Main.
+	ReplicaRTT time.Duration
 	// Dir is where the servers' folders are made. "" means where
 	// process.Provider makes them.
 	Dir string

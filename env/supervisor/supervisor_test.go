@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"lockcost/env"
 	"lockcost/env/reexec"
@@ -84,6 +85,41 @@ func TestExportsFollowAFailover(t *testing.T) {
 		}
 		return nil
 	})
+}
+
+func TestReplicasAtADistance(t *testing.T) {
+	need(t)
+	p := newPlace(t)
+	o := p.options(env.Spec{Replicas: 2}, true)
+	o.ReplicaRTT = 20 * time.Millisecond
+	r, err := p.Up(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	status := r.Check(t.Context())
+	if status.Down() > 0 || status.ReplicaRTT != o.ReplicaRTT {
+		t.Errorf("%+v", status)
+	}
+	conn := redis.NewClient(&redis.Options{Addr: export(status, "LOCKCOST_REDIS")}).Conn()
+	defer conn.Close()
+	if err := conn.Set(t.Context(), "key", "value", 0).Err(); err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	n, err := conn.Wait(t.Context(), 2, patience).Result()
+	if took := time.Since(began); err != nil || n != 2 || took < o.ReplicaRTT/2 {
+		t.Errorf("%d replicas acknowledged within %v: %v", n, took, err)
+	}
+	if _, err := p.Down(t.Context()); err != nil {
+		t.Error(err)
+	}
+	p.nothingLeft(t, r.State)
+
+	o.ReplicaRTT = time.Nanosecond
+	if _, err := p.Up(t.Context(), o); err == nil || !strings.Contains(err.Error(), "1ns") {
+		t.Errorf("a round trip that no link can have: %v", err)
+	}
+	p.nothingLeft(t, State{})
 }
 
 func TestOneStackAUser(t *testing.T) {

@@ -63,6 +63,9 @@ known of the stack than lockcost-<uid> in the system's temporary folder.`,
   # left running; this shell knows where
   eval "$(lockcost env up --detach)"
 
+  # the replica a millisecond away, which is what WAIT then costs
+  lockcost env up --detach --replica-rtt 1ms
+
   # Redis and one replica alone
   lockcost env up --sentinels 0 --ledger none`,
 		Args: noArguments,
@@ -74,6 +77,7 @@ known of the stack than lockcost-<uid> in the system's temporary folder.`,
 	set.BoolVar(&f.Detached, "detach", false, "return when the servers are ready, and leave them running")
 	set.IntVar(&f.Spec.Replicas, "replicas", 1, "replicas to start")
 	set.IntVar(&f.Spec.Sentinels, "sentinels", 3, "Sentinels to start")
+	set.DurationVar(&f.ReplicaRTT, "replica-rtt", 0, "round trip to add between primary and replicas, by a link")
 	set.StringVar(&f.ledger, "ledger", "", "none: do without one")
 	return c
 }
@@ -87,6 +91,8 @@ func (f *envUp) check() error {
 		return usage(fmt.Errorf("--replicas %d: must be from 0 to %d", f.Spec.Replicas, process.MaxReplicas))
 	case f.Spec.Sentinels < 0 || f.Spec.Sentinels > process.MaxSentinels:
 		return usage(fmt.Errorf("--sentinels %d: must be from 0 to %d", f.Spec.Sentinels, process.MaxSentinels))
+	case f.ReplicaRTT < 0 || f.ReplicaRTT > 0 && f.Spec.Replicas == 0:
+		return usage(fmt.Errorf("--replica-rtt %v: must be from 0, and there must be a replica", f.ReplicaRTT))
 	case f.ledger != "" && f.ledger != "none":
 		return usage(errors.New("--ledger: the servers are started here, one of yours has no place among them; must be none, or left out"))
 	}
@@ -119,7 +125,11 @@ func (f *envUp) run(ctx context.Context, stdout, stderr io.Writer) error {
 	if f.Detached {
 		return err
 	}
-	return errors.Join(err, stack.Wait(ctx))
+	err = errors.Join(err, stack.Wait(ctx))
+	if err == nil && ctx.Err() == nil && !f.quiet {
+		fmt.Fprintln(stderr, "Ended by lockcost env down.")
+	}
+	return err
 }
 
 // say tells what is not among the results.

@@ -161,15 +161,18 @@ func TestEnvInterruptedBeforeItIsReady(t *testing.T) {
 func TestEnvBadInput(t *testing.T) {
 	_, state := envPlace(t)
 	for args, names := range map[string]string{
-		"":                              "up, status or down",
-		"fly":                           "fly",
-		"up now":                        "now",
-		"up --replicas -1":              "--replicas",
-		"up --sentinels 1000":           "--sentinels",
-		"up --ledger u:secret@tcp(h)/d": "--ledger",
-		"up --format yaml":              "yaml",
-		"status --format yaml":          "yaml",
-		"down --detach":                 "detach",
+		"":                                  "up, status or down",
+		"fly":                               "fly",
+		"up now":                            "now",
+		"up --replicas -1":                  "--replicas",
+		"up --sentinels 1000":               "--sentinels",
+		"up --replica-rtt -1ms":             "--replica-rtt",
+		"up --replica-rtt 5":                "--replica-rtt",
+		"up --replicas 0 --replica-rtt 1ms": "--replica-rtt",
+		"up --ledger u:secret@tcp(h)/d":     "--ledger",
+		"up --format yaml":                  "yaml",
+		"status --format yaml":              "yaml",
+		"down --detach":                     "detach",
 	} {
 		status, _, stderr := call(t, append([]string{"env"}, strings.Fields(args)...)...)
 		if status != exitUsage || !strings.Contains(stderr, names) || strings.Contains(stderr, "secret") {

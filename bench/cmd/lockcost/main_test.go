@@ -4,11 +4,12 @@ import (
 	"os"
 	"testing"
 
+	"lockcost/env/link"
 	"lockcost/env/reexec"
 	"lockcost/env/supervisor"
 )
 
 func TestMain(m *testing.M) {
-	reexec.Main(supervisor.Part())
+	reexec.Main(link.Part(), supervisor.Part())
 	os.Exit(m.Run())
 }
