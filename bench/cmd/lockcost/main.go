@@ -2,6 +2,7 @@
 //
 //	lockcost run     measure paths on a stack of real servers
 //	lockcost plot    draw a run's figures again, and print its table
+//	lockcost doctor  measure the instrument itself
 //
 // Each subcommand has --help with examples. Exit status: 0 done and valid;
 // 1 failed; 2 wrong usage; 3 done, but a measurement is not valid or the
@@ -15,15 +16,15 @@ import (
 	"os/signal"
 	"syscall"
 
+	"lockcost/bench"
 	"lockcost/bench/load"
-	"lockcost/env/link"
 	"lockcost/env/placement"
 	"lockcost/env/reexec"
 	"lockcost/env/supervisor"
 )
 
 func main() {
-	reexec.Main(link.Part(), supervisor.Part())
+	reexec.Main(append(bench.Parts(), supervisor.Part())...)
 	if err := placement.Enter(); err != nil {
 		fmt.Fprintf(os.Stderr, "lockcost: %v; going on without\n", err)
 	}
