@@ -11,13 +11,14 @@ type Distance interface {
 	// Set puts every replica at a round trip of replica from the primary,
 	// and clients at one of client from every Redis server, beyond what
 	// loopback takes. A one-way delay then lies anywhere within jitter,
-	// half of it on either side, never below 0. A round trip of 0 goes
-	// without a link.
+	// half of it on either side. A round trip of 0 goes without a link.
 	//
 	// A round trip that was not asked for before is calibrated, which takes
 	// a second or two. Set returns when every replica is online again by its
 	// way, as Check would find it. An error for a round trip shorter than
-	// what the link itself takes tells that least one.
+	// what the link itself takes tells that least one, and one for jitter
+	// that would take a delay below 0 the most. After an error the distance
+	// is not known, until Set is called again.
 	//
 	// Clients connect anew after it: Via says where. What they have open
 	// keeps its way.
@@ -41,6 +42,8 @@ type Trip struct {
 	Asked time.Duration // what Set was asked for; 0 where no link is in use
 	// P50, P90 and P99 are the trips through the link less the median of
 	// those around it.
+	// They hold the servers' own variation too, greatest where they
+	// are busy: what the link adds to it is in Out and Back.
 	P50, P90, P99 time.Duration
 	Direct        time.Duration // that median
 	Overhead      time.Duration // what P50 is when the link holds nothing back

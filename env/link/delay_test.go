@@ -188,3 +188,17 @@ func TestCloseDoesNotWaitForWhatIsOnItsWay(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 }
+
+func TestWhatIsOnItsWayIsBounded(t *testing.T) {
+	l := startLink(t, startLineServer(t).listener.Addr().String())
+	l.SetDelay(time.Hour, 0)
+	conn := dial(t, l.Addr()).conn
+	if err := conn.SetWriteDeadline(time.Now().Add(time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	// The queue and the buffers of the sockets take some of it.
+	const size = 128 << 20
+	if n, err := conn.Write(make([]byte, size)); err == nil || n > size/2 {
+		t.Errorf("%d bytes are on their way (%v)", n, err)
+	}
+}
