@@ -4,12 +4,12 @@ import (
 	"os"
 	"testing"
 
-	"lockcost/env/link"
+	"lockcost/bench"
 	"lockcost/env/reexec"
 	"lockcost/env/supervisor"
 )
 
 func TestMain(m *testing.M) {
-	reexec.Main(link.Part(), supervisor.Part())
+	reexec.Main(append(bench.Parts(), supervisor.Part())...)
 	os.Exit(m.Run())
 }
