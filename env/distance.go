@@ -37,13 +37,12 @@ type Distance interface {
 }
 
 // Trip is a round trip across a link as it was really seen, by probes that
-// went through the link and around it by turns.
+// went through the link and around it side by side.
 type Trip struct {
 	Asked time.Duration // what Set was asked for; 0 where no link is in use
 	// P50, P90 and P99 are the trips through the link less the median of
-	// those around it.
-	// They hold the servers' own variation too, greatest where they
-	// are busy: what the link adds to it is in Out and Back.
+	// those around it. They hold the servers' own variation too, the more the
+	// busier those are: what the link adds to it is in Out and Back.
 	P50, P90, P99 time.Duration
 	Direct        time.Duration // that median
 	Overhead      time.Duration // what P50 is when the link holds nothing back
