@@ -134,6 +134,7 @@ func TestSentinelsLeaveLinksAlone(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a Sentinel looks at its replicas every 10 s")
 	}
+	t.Parallel() // it waits most of the time
 	s := processtest.Start(t, linked)
 	set(t, s, 5*time.Millisecond, 0)
 	for _, addr := range s.Redis.Sentinels {
@@ -167,6 +168,7 @@ func TestSentinelsRepairWhereTheyAreToldTo(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a Sentinel looks at its replicas every 10 s")
 	}
+	t.Parallel() // it waits most of the time
 	spec := linked
 	spec.FailoverTimeout = time.Second
 	s := processtest.Start(t, spec)
