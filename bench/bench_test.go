@@ -13,7 +13,6 @@ import (
 	"lockcost/bench/doctor"
 	"lockcost/bench/load"
 	"lockcost/env"
-	"lockcost/env/awake"
 	"lockcost/env/external"
 	"lockcost/env/placement"
 	"lockcost/env/process"
@@ -23,7 +22,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	reexec.Main(Parts()...)
+	reexec.Main(append(Parts(), starvedPart())...)
 	flag.Parse()
 	if bench := flag.Lookup("test.bench"); bench != nil && bench.Value.String() != "" {
 		if err := placement.Enter(); err != nil {
@@ -50,7 +49,6 @@ var shared rig
 type rig struct {
 	once   sync.Once
 	stack  *env.Stack
-	sleep  func() // lets the driver's CPUs sleep again
 	doctor results.Doctor
 	err    error
 }
@@ -71,9 +69,6 @@ func (r *rig) prepare(ctx context.Context) (err error) {
 	if r.stack, err = startBenchStack(ctx); err != nil {
 		return err
 	}
-	if r.sleep, _, err = awake.Keep(ctx); err != nil {
-		return err
-	}
 	r.doctor, err = doctor.Examine(ctx, doctor.Options{
 		Redis: r.stack.Redis, Prefix: "lockcost:bench:", CPUs: placement.Current().Pin(),
 	})
@@ -81,9 +76,6 @@ func (r *rig) prepare(ctx context.Context) (err error) {
 }
 
 func (r *rig) close() error {
-	if r.sleep != nil {
-		r.sleep()
-	}
 	if r.stack == nil {
 		return nil
 	}

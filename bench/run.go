@@ -9,7 +9,6 @@ import (
 
 	"lockcost/bench/doctor"
 	"lockcost/env"
-	"lockcost/env/awake"
 	"lockcost/results"
 )
 
@@ -35,11 +34,6 @@ func Run(ctx context.Context, plan Plan, stack *env.Stack, folder *results.Folde
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, r.site.leave(ctx)) }()
-	sleep, note, err := awake.Keep(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer sleep()
 	for _, v := range r.variants {
 		watch(Progress{Step: "checking what the paths need: " + v.label(), Total: r.total})
 		if err := r.site.check(ctx, v); err != nil {
@@ -49,7 +43,7 @@ func Run(ctx context.Context, plan Plan, stack *env.Stack, folder *results.Folde
 	if err := r.site.reach(ctx, results.Distance{}); err != nil {
 		return nil, err
 	}
-	if err := r.begin(ctx, note); err != nil {
+	if err := r.begin(ctx); err != nil {
 		return nil, err
 	}
 	if err := r.blocks(ctx); err != nil {
@@ -73,17 +67,12 @@ type runner struct {
 	began       time.Time // of the first run
 }
 
-// begin records everything that is known before the first run; asleep says
-// why the driver's CPUs may sleep, if they may.
-func (r *runner) begin(ctx context.Context, asleep string) error {
+// begin records everything that is known before the first run.
+func (r *runner) begin(ctx context.Context) error {
 	r.watch(Progress{Step: "looking at the machine and the instrument", Total: r.total})
 	environment, err := Describe(ctx, r.site.stack)
 	if err != nil {
 		return err
-	}
-	environment.Placement.Awake = asleep == ""
-	if asleep != "" {
-		environment.Notes = append(environment.Notes, asleep+".")
 	}
 	examined, err := r.examine(ctx)
 	if err != nil {
@@ -106,6 +95,7 @@ func (r *runner) begin(ctx context.Context, asleep string) error {
 func (r *runner) examine(ctx context.Context) (results.Doctor, error) {
 	return doctor.Examine(ctx, doctor.Options{
 		Redis: r.site.stack.Redis, Prefix: r.site.settings.Prefix, CPUs: r.site.stack.Pinned,
+		Samples: int64(r.plan.Rate * r.plan.Duration.Seconds()),
 		Watch: func(step string, done, total int) {
 			r.watch(Progress{Step: fmt.Sprintf("measuring the instrument, step %d of %d", done+1, total), Total: r.total})
 		},

@@ -232,7 +232,8 @@ type Instrument struct {
 	LedgerPoolWaitNS int64   `json:"ledger_pool_wait_ns"` // and for the ledger's
 	Pauses           int64   `json:"pauses"`              // times that the driver stood still
 	PauseMaxNS       int64   `json:"pause_max_ns"`
-	CPUBusyRatio     float64 `json:"cpu_busy_ratio"` // of the driver's CPUs, 0 to 1
+	Polled           bool    `json:"polled"`         // the driver never slept: it polled its network and its clock
+	CPUBusyRatio     float64 `json:"cpu_busy_ratio"` // of the driver's CPUs, 0 to 1; what it took to poll not counted
 	GapCV            float64 `json:"gap_cv"`         // coefficient of variation of the gaps between starts; 0 for even, 1 for Poisson
 	Overflow         int64   `json:"overflow"`       // samples above the histograms' range
 	SchedP99NS       int64   `json:"sched_latency_p99_ns"`
@@ -263,7 +264,6 @@ type Environment struct {
 type Placement struct {
 	Pinned     bool   `json:"pinned"`
 	Realtime   bool   `json:"realtime"` // the driver goes before ordinary threads on its CPUs
-	Awake      bool   `json:"awake"`    // the driver's CPUs are kept from sleeping
 	DriverCPUs []int  `json:"driver_cpus"`
 	ServerCPUs []int  `json:"server_cpus"`
 	Note       string `json:"note,omitempty"` // what is not pinned, and why

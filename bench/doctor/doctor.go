@@ -30,6 +30,10 @@ type Options struct {
 	Prefix string
 	// CPUs of the servers, where the exact-delay server is to run.
 	CPUs []int
+	// Samples is how many operations a run will have. Few take fewer timers,
+	// since no percentile beyond theirs will be judged; 0 takes as many as
+	// P99.9 needs.
+	Samples int64
 	// Full takes more samples, more delays and the throughput: some 80
 	// seconds instead of 15. Redis is driven as fast as it goes.
 	Full bool
@@ -44,6 +48,15 @@ type extent struct {
 	trips  int           // round trips of a kind in each round
 	linear time.Duration // at each delay in each round
 	delays []time.Duration
+}
+
+// shortFor is the short form for runs of so many operations.
+func shortFor(samples int64) extent {
+	e := short
+	if most := int64(e.rounds * e.lag); samples > 0 && samples < results.SamplesFor(results.P999) {
+		e.rounds = int(max(1, (samples*int64(e.rounds)+most-1)/most))
+	}
+	return e
 }
 
 var (

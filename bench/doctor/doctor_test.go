@@ -10,7 +10,6 @@ import (
 
 	"lockcost/bench/load"
 	"lockcost/env"
-	"lockcost/env/awake"
 	"lockcost/env/placement"
 	"lockcost/env/process/processtest"
 	"lockcost/env/reexec"
@@ -18,7 +17,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	reexec.Main(Part(), awake.Part())
+	reexec.Main(Part())
 	if err := placement.Enter(); err != nil {
 		panic(err)
 	}
@@ -95,11 +94,6 @@ func TestSpinningPacerFailsLinearity(t *testing.T) {
 	if !exactOffered || !placement.Current().Pinned {
 		t.Skip("needs Linux, and a CPU for the driver alone")
 	}
-	stop, _, err := awake.Keep(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer stop()
 	good := linearity(t, nil)
 	bad := linearity(t, func(c *timer.Clock) (timer.Timer, error) {
 		inner, err := timer.New(c)

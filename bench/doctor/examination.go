@@ -37,7 +37,7 @@ type examination struct {
 
 func newExamination(ctx context.Context, o Options) (_ *examination, err error) {
 	e := &examination{
-		Options: o, extent: short,
+		Options: o, extent: shortFor(o.Samples),
 		plan: load.Plan{
 			Rate: pace, Warmup: 20 * time.Millisecond, Workers: connections, Timeout: time.Second,
 			Stages: []results.SpanName{results.SpanAcquireService},

@@ -82,7 +82,7 @@ func newCollector(d *driver) (*collector, error) {
 func (c *collector) windowBegins() {
 	c.driver.pauses.restart()
 	c.driver.gate.restart()
-	c.usage = readUsage()
+	c.usage = c.driver.readUsage()
 }
 
 // drain takes what has been sampled since the last drain and hands it on as
@@ -258,7 +258,7 @@ func (c *collector) finish() *Recording {
 	count, longest := d.pauses.total()
 	r.Instrument.Pauses, r.Instrument.PauseMaxNS = count, int64(longest)
 	if c.usage.taken {
-		readUsage().since(c.usage, &r.Instrument)
+		d.readUsage().since(c.usage, &r.Instrument)
 	}
 	for name, h := range r.Spans {
 		r.Instrument.Overflow += h.Overflow()

@@ -32,7 +32,7 @@ type driver struct {
 	job      Job
 	ctx      context.Context // of operations; not cancelled when the run is
 	clock    *timer.Clock
-	pacer    pacer
+	poller   *poller // nil where the driver sleeps
 	schedule schedule
 	gate     gate
 	pauses   *pauses
@@ -48,9 +48,6 @@ type driver struct {
 }
 
 func newDriver(plan Plan, job Job) (*driver, error) {
-	if plan.NewTimer == nil {
-		plan.NewTimer = timer.New
-	}
 	if plan.Classify == nil {
 		plan.Classify = func(error) (Outcome, string) { return Failed, "error" }
 	}
@@ -60,15 +57,13 @@ func newDriver(plan Plan, job Job) (*driver, error) {
 func (d *driver) run(ctx context.Context) (*Recording, error) {
 	runtime.GC()
 	d.ctx = context.WithoutCancel(ctx)
-	if err := d.start(); err != nil {
+	d.clock = timer.NewClock()
+	d.pauses = &pauses{clock: d.clock, keep: d.plan.Timeout + d.plan.Hold + drainMargin}
+	stop, err := d.watch()
+	if err != nil {
 		return nil, fmt.Errorf("starting the load generator: %w", err)
 	}
-	var err error
-	if d.pauses, err = watchPauses(d.clock, d.plan.NewTimer, d.plan.Timeout+d.plan.Hold+drainMargin); err != nil {
-		return nil, fmt.Errorf("starting the load generator: %w", err)
-	}
-	defer d.pauses.close()
-	d.pacer.pauses = d.pauses
+	defer stop()
 	collector, err := newCollector(d)
 	if err != nil {
 		return nil, fmt.Errorf("starting the load generator: %w", err)
@@ -86,21 +81,30 @@ func (d *driver) run(ctx context.Context) (*Recording, error) {
 	return collector.finish(), err
 }
 
-// start finds out how far the timers must be set early, and starts the clock
-// after that.
-func (d *driver) start() error {
-	d.pacer.clock = timer.NewClock()
-	t, err := d.plan.NewTimer(d.pacer.clock)
-	if err != nil {
-		return err
+// watch starts what wakes the workers and looks for pauses: a poller, which
+// takes one CPU, or kernel timers.
+func (d *driver) watch() (stop func(), err error) {
+	if d.plan.NewTimer != nil || !polls(d.plan.Rate) {
+		if d.plan.NewTimer == nil {
+			d.plan.NewTimer = timer.New
+		}
+		ticker, err := watchPauses(d.pauses, d.plan.NewTimer)
+		if err != nil {
+			return nil, err
+		}
+		return ticker.close, nil
 	}
-	defer t.Close()
-	if err := d.pacer.prime(t); err != nil {
-		return err
+	if d.poller, err = newPoller(d.clock); err != nil {
+		return nil, err
 	}
-	d.clock = timer.NewClock()
-	d.pacer.clock = d.clock
-	return nil
+	d.plan.NewTimer = d.poller.newTimer
+	d.poller.pauses = d.pauses
+	procs := runtime.GOMAXPROCS(1)
+	d.poller.start()
+	return func() {
+		d.poller.stop()
+		runtime.GOMAXPROCS(procs)
+	}, nil
 }
 
 // collect drains the workers' samples at each full second of the window
@@ -238,6 +242,7 @@ func (g *gate) leave() { g.inside.Add(-1) }
 // instrument is what the driver knows of its own workers.
 func (d *driver) instrument() results.Instrument {
 	return results.Instrument{
+		Polled:         d.poller != nil,
 		Workers:        d.plan.Workers,
 		WorkersStarted: int(d.gate.started.Load()),
 		WorkersBusyMax: int(d.gate.insideMax.Load()),

@@ -67,8 +67,8 @@ type Plan struct {
 	// the run. Nil is allowed.
 	Observe func(Interval) error
 
-	// NewTimer makes what wakes a worker for its slot. Nil means timer.New;
-	// tests of the instrument put something worse in its place.
+	// NewTimer makes what wakes a worker for its slot. Nil leaves it to the
+	// driver; tests of the instrument put something worse in its place.
 	NewTimer func(*timer.Clock) (timer.Timer, error)
 }
 

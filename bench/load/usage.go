@@ -15,7 +15,7 @@ import (
 type usage struct {
 	taken   bool
 	at      time.Time
-	cpu     time.Duration // the driver's CPU time (getrusage(2))
+	cpu     time.Duration // the driver's CPU time (getrusage(2)), what it took to poll not counted
 	cycles  uint64
 	gc      *metrics.Float64Histogram
 	latency *metrics.Float64Histogram
@@ -27,13 +27,16 @@ const (
 	metricLatency = "/sched/latencies:seconds"
 )
 
-func readUsage() usage {
+func (d *driver) readUsage() usage {
 	samples := []metrics.Sample{{Name: metricCycles}, {Name: metricPauses}, {Name: metricLatency}}
 	metrics.Read(samples)
 	u := usage{taken: true, at: time.Now()}
 	var own syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &own); err == nil {
 		u.cpu = time.Duration(own.Utime.Nano() + own.Stime.Nano())
+	}
+	if d.poller != nil { // which takes all there is
+		u.cpu = d.poller.busy()
 	}
 	u.cycles = samples[0].Value.Uint64()
 	u.gc = samples[1].Value.Float64Histogram()

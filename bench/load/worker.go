@@ -79,7 +79,7 @@ func (w *worker) run() {
 			inside = false
 		}
 		if !inside {
-			if err := d.pacer.wait(w.timer, due); err != nil {
+			if err := w.timer.Wait(due); err != nil {
 				d.timerFailed(err)
 				return
 			}

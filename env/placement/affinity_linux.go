@@ -5,6 +5,7 @@ import (
 	"os"
 	"runtime"
 	"slices"
+	"strings"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -51,7 +52,7 @@ func ThreadAs(cpus []int, policy Policy) error {
 		return nil
 	case policy == Idle && schedule(unix.SCHED_IDLE, 0) == nil:
 		return nil
-	case !realtime():
+	case !preferred():
 		return nil
 	}
 	if err := schedule(unix.SCHED_NORMAL, 0); err != nil {
@@ -71,6 +72,31 @@ func realtime() bool {
 	return err == nil && attr.Policy == unix.SCHED_RR
 }
 
+// preferred tells whether the calling thread has more than ordinary priority.
+func preferred() bool {
+	attr, err := unix.SchedGetAttr(0, 0)
+	return err == nil && (attr.Policy == unix.SCHED_RR || attr.Policy == unix.SCHED_NORMAL && attr.Nice < 0)
+}
+
+// lasting tells whether a real-time thread may keep its CPU. A driver that
+// polls does, and before Linux 6.12 the kernel took the CPU from it for 50 ms
+// of each second (sched_rt_runtime_us), needed or not; since then only if
+// somebody is starving.
+func lasting() bool {
+	if text, err := os.ReadFile("/proc/sys/kernel/sched_rt_runtime_us"); err == nil && strings.TrimSpace(string(text)) == "-1" {
+		return true
+	}
+	var name unix.Utsname
+	var major, minor int
+	if err := unix.Uname(&name); err != nil {
+		return false
+	}
+	if n, _ := fmt.Sscanf(unix.ByteSliceToString(name.Release[:]), "%d.%d", &major, &minor); n < 2 {
+		return false
+	}
+	return major > 6 || major == 6 && minor >= 12
+}
+
 // enter replaces this process by itself on cpus, with mark added to its
 // environment. It returns only if that failed.
 func enter(cpus []int, mark string) error {
@@ -86,7 +112,11 @@ func enter(cpus []int, mark string) error {
 	// The kernel's own threads, those of the file system above all, run on
 	// every CPU and were seen to keep the driver from starting an operation
 	// for 3 to 7 ms. Where we may not go before them, Current says so.
-	_ = schedule(unix.SCHED_RR, 1)
+	if lasting() {
+		_ = schedule(unix.SCHED_RR, 1)
+	} else {
+		_ = unix.Setpriority(unix.PRIO_PROCESS, 0, -20)
+	}
 	// Not os.Args[0], which may be relative to a folder we are not in, nor
 	// os.Executable, which go run or a rebuild may have removed.
 	err = syscall.Exec("/proc/self/exe", os.Args, append(os.Environ(), mark))

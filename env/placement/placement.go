@@ -113,7 +113,7 @@ func Current() Placement {
 	case marked && slices.Equal(driver, cpus):
 		p = Placement{Pinned: true, Driver: driver, Servers: servers, Realtime: realtime()}
 		if !p.Realtime {
-			p.Note = "the driver has no real-time priority on its CPUs, which needs root or CAP_SYS_NICE: the kernel's own work may delay it for milliseconds"
+			p.Note = "the driver has no real-time priority on its CPUs, which needs root or CAP_SYS_NICE, and Linux 6.12: the kernel's own work may delay it for milliseconds"
 		}
 		return p
 	case marked:

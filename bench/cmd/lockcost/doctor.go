@@ -11,7 +11,6 @@ import (
 	"lockcost/bench"
 	"lockcost/bench/doctor"
 	"lockcost/env"
-	"lockcost/env/awake"
 	"lockcost/env/placement"
 	"lockcost/env/process"
 	"lockcost/results"
@@ -86,11 +85,6 @@ func examineOwn(ctx context.Context, full bool, p *progress) (found results.Doct
 		return found, err
 	}
 	defer func() { err = errors.Join(err, stack.Close()) }()
-	stop, _, err := awake.Keep(ctx)
-	if err != nil {
-		return found, err
-	}
-	defer stop()
 	return doctor.Examine(ctx, doctor.Options{
 		Redis: stack.Redis, Prefix: "lockcost:", CPUs: cpus, Full: full,
 		Watch: func(step string, done, total int) {
