@@ -23,7 +23,7 @@ func Describe(ctx context.Context, stack *env.Stack) (results.Environment, error
 	describeMachine(&e)
 	placed := placement.Current()
 	e.Placement = results.Placement{
-		Pinned: placed.Pinned, Realtime: placed.Realtime,
+		Pinned: placed.Pinned, Preferred: placed.Preferred,
 		DriverCPUs: placed.Driver, ServerCPUs: stack.Pinned, Note: placed.Note,
 	}
 	servers, err := env.Inspect(ctx, stack)

@@ -263,7 +263,7 @@ type Environment struct {
 // Placement says which CPUs the driver and the servers had.
 type Placement struct {
 	Pinned     bool   `json:"pinned"`
-	Realtime   bool   `json:"realtime"` // the driver goes before ordinary threads on its CPUs
+	Preferred  bool   `json:"preferred"` // the driver goes before ordinary threads on its CPUs (nice -20)
 	DriverCPUs []int  `json:"driver_cpus"`
 	ServerCPUs []int  `json:"server_cpus"`
 	Note       string `json:"note,omitempty"` // what is not pinned, and why

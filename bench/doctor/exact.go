@@ -55,7 +55,7 @@ func startExact(ctx context.Context, cpus []int, delays []time.Duration) (_ *exa
 	var addrs []string
 	// Before ordinary threads: another server's work would delay its answers.
 	s.process, err = reexec.Start(ctx, reexec.Options{
-		Part: exactName, Config: delays, CPUs: cpus, Policy: placement.Realtime,
+		Part: exactName, Config: delays, CPUs: cpus, Policy: placement.Preferred,
 	}, &addrs)
 	if err != nil {
 		return nil, err

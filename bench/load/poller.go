@@ -19,13 +19,6 @@ const PollSwitch = "LOCKCOST_POLL"
 // the driver sleeps when it has nothing to do, on all of its CPUs.
 const pollRateMost = 20_000
 
-// Bounds of a rest, see poller.rest.
-const (
-	restEach = 50 * time.Millisecond
-	restRoom = 250 * time.Microsecond // to the next slot
-	restLate = 10 * restEach          // after which there need be no room
-)
-
 // poller keeps the driver from going to sleep while it has a CPU to itself.
 //
 // What wakes a sleeping thread is an interrupt, and on a virtual machine that
@@ -71,21 +64,16 @@ func (p *poller) start() {
 	p.last = p.clock.Now()
 	go func() {
 		defer close(p.ended)
-		rested := p.last
 		for !p.stopped.Load() {
 			p.turn()
-			now := p.clock.Now()
-			if next := p.wake(now); now-rested > restEach && (next-now > restRoom || now-rested > restLate) {
-				rest()
-				rested = p.clock.Now()
-			}
+			p.wake(p.clock.Now())
 		}
 	}()
 }
 
-// wake lets those go on who are due, takes note of how long the turn was,
-// and tells when the next is due.
-func (p *poller) wake(now time.Duration) (next time.Duration) {
+// wake takes note of how long the turn was, and lets those go on who are
+// due.
+func (p *poller) wake(now time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	length := now - p.last
@@ -100,10 +88,6 @@ func (p *poller) wake(now time.Duration) (next time.Duration) {
 	for len(p.waiting) > 0 && p.waiting[0].until <= now {
 		heap.Pop(&p.waiting).(*polledTimer).let()
 	}
-	if len(p.waiting) == 0 {
-		return now + time.Hour
-	}
-	return p.waiting[0].until
 }
 
 // busy is how long something was run so far.

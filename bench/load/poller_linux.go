@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"syscall"
-	"unsafe"
 
 	"golang.org/x/sys/unix"
 
@@ -44,13 +43,4 @@ func turning(conn syscall.RawConn) func() {
 		raised = false
 		_ = conn.Read(raise) // fails once the file is closed, when nobody turns any more
 	}
-}
-
-// rest lets the kernel's own threads have the CPU, which stand behind a
-// driver with real-time priority: those that are bound to this CPU would be
-// kept waiting for up to a second. The call is raw, so that the runtime does
-// not think of it as a blocking one.
-func rest() {
-	short := unix.Timespec{Nsec: 1}
-	_, _, _ = unix.RawSyscall(unix.SYS_NANOSLEEP, uintptr(unsafe.Pointer(&short)), 0, 0)
 }

@@ -10,5 +10,3 @@ import (
 
 // newPoller is not called: without affinity the driver has no CPU to itself.
 func newPoller(*timer.Clock) (*poller, error) { return nil, errors.ErrUnsupported }
-
-func rest() {}

@@ -5,7 +5,6 @@ import (
 	"os"
 	"runtime"
 	"slices"
-	"strings"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -50,9 +49,9 @@ func ThreadAs(cpus []int, policy Policy) error {
 	switch {
 	case policy == Realtime && schedule(unix.SCHED_RR, 1) == nil:
 		return nil
-	case policy == Idle && schedule(unix.SCHED_IDLE, 0) == nil:
+	case policy == Preferred && prefer() == nil:
 		return nil
-	case !preferred():
+	case !preferred() && !realtime():
 		return nil
 	}
 	if err := schedule(unix.SCHED_NORMAL, 0); err != nil {
@@ -66,35 +65,21 @@ func schedule(policy, priority uint32) error {
 	return unix.SchedSetAttr(0, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: policy, Priority: priority}, 0)
 }
 
+// prefer gives the calling thread the highest of the ordinary priorities.
+func prefer() error { return unix.Setpriority(unix.PRIO_PROCESS, 0, mostPreferred) }
+
+const mostPreferred = -20
+
+// preferred tells whether the calling thread has it.
+func preferred() bool {
+	attr, err := unix.SchedGetAttr(0, 0)
+	return err == nil && attr.Policy == unix.SCHED_NORMAL && attr.Nice == mostPreferred
+}
+
 // realtime tells whether the calling thread goes before every ordinary one.
 func realtime() bool {
 	attr, err := unix.SchedGetAttr(0, 0)
 	return err == nil && attr.Policy == unix.SCHED_RR
-}
-
-// preferred tells whether the calling thread has more than ordinary priority.
-func preferred() bool {
-	attr, err := unix.SchedGetAttr(0, 0)
-	return err == nil && (attr.Policy == unix.SCHED_RR || attr.Policy == unix.SCHED_NORMAL && attr.Nice < 0)
-}
-
-// lasting tells whether a real-time thread may keep its CPU. A driver that
-// polls does, and before Linux 6.12 the kernel took the CPU from it for 50 ms
-// of each second (sched_rt_runtime_us), needed or not; since then only if
-// somebody is starving.
-func lasting() bool {
-	if text, err := os.ReadFile("/proc/sys/kernel/sched_rt_runtime_us"); err == nil && strings.TrimSpace(string(text)) == "-1" {
-		return true
-	}
-	var name unix.Utsname
-	var major, minor int
-	if err := unix.Uname(&name); err != nil {
-		return false
-	}
-	if n, _ := fmt.Sscanf(unix.ByteSliceToString(name.Release[:]), "%d.%d", &major, &minor); n < 2 {
-		return false
-	}
-	return major > 6 || major == 6 && minor >= 12
 }
 
 // enter replaces this process by itself on cpus, with mark added to its
@@ -111,12 +96,11 @@ func enter(cpus []int, mark string) error {
 	}
 	// The kernel's own threads, those of the file system above all, run on
 	// every CPU and were seen to keep the driver from starting an operation
-	// for 3 to 7 ms. Where we may not go before them, Current says so.
-	if lasting() {
-		_ = schedule(unix.SCHED_RR, 1)
-	} else {
-		_ = unix.Setpriority(unix.PRIO_PROCESS, 0, -20)
-	}
+	// for 3 to 7 ms. Where we may not go before them, Current says so. It is
+	// not real-time priority, which a driver that polls would use up: the
+	// kernel then takes the CPU away for 50 ms of each second
+	// (sched_rt_runtime_us).
+	_ = prefer()
 	// Not os.Args[0], which may be relative to a folder we are not in, nor
 	// os.Executable, which go run or a rebuild may have removed.
 	err = syscall.Exec("/proc/self/exe", os.Args, append(os.Environ(), mark))

@@ -24,4 +24,4 @@ func ThreadAs(cpus []int, policy Policy) error { return errNoAffinity }
 
 func enter(cpus []int, mark string) error { return errNoAffinity }
 
-func realtime() bool { return false }
+func preferred() bool { return false }

@@ -28,12 +28,12 @@ const (
 // Placement is where the driver and the servers are to run.
 type Placement struct {
 	Pinned bool // the driver is confined to Driver, which no server shares
-	// Realtime: the driver's threads go before every ordinary thread on its
-	// CPUs (SCHED_RR). The servers never do.
-	Realtime bool
-	Driver   []int  // CPUs of the driver, ascending
-	Servers  []int  // CPUs for the servers, ascending; the driver's own where not pinned
-	Note     string // what is not pinned, and why; "" where everything is
+	// Preferred: the driver's threads go before every ordinary thread on its
+	// CPUs (nice -20). The servers never do.
+	Preferred bool
+	Driver    []int  // CPUs of the driver, ascending
+	Servers   []int  // CPUs for the servers, ascending; the driver's own where not pinned
+	Note      string // what is not pinned, and why; "" where everything is
 }
 
 // Pin is the CPUs to start servers on: Servers where the driver is pinned,
@@ -50,9 +50,9 @@ type Policy int
 
 // The policies (sched(7)).
 const (
-	Ordinary Policy = iota // SCHED_OTHER
-	Realtime               // SCHED_RR: before every ordinary thread; needs root or CAP_SYS_NICE
-	Idle                   // SCHED_IDLE: only when nothing else wants the CPU
+	Ordinary  Policy = iota // SCHED_OTHER
+	Preferred               // SCHED_OTHER at the highest priority, nice -20; needs root or CAP_SYS_NICE
+	Realtime                // SCHED_RR: before all of those, but not for long; needs the same
 )
 
 // Thread is ThreadAs at ordinary priority.
@@ -78,7 +78,7 @@ func Split(cpus []int) (driver, servers []int) {
 // Enter confines this process to the driver's CPUs by executing it again,
 // with the same arguments, from a thread that is confined already: every
 // thread that the runtime then makes inherits that, and GOMAXPROCS follows.
-// Where it may, it gives the driver real-time priority on them.
+// Where it may, it gives the driver priority on them.
 //
 // It is called first thing in main or TestMain, before files are opened or
 // goroutines started. It returns nil in the process that has been placed,
@@ -111,9 +111,9 @@ func Current() Placement {
 	case off():
 		p.Note = "driver and servers are not pinned: " + Switch + "=off"
 	case marked && slices.Equal(driver, cpus):
-		p = Placement{Pinned: true, Driver: driver, Servers: servers, Realtime: realtime()}
-		if !p.Realtime {
-			p.Note = "the driver has no real-time priority on its CPUs, which needs root or CAP_SYS_NICE, and Linux 6.12: the kernel's own work may delay it for milliseconds"
+		p = Placement{Pinned: true, Driver: driver, Servers: servers, Preferred: preferred()}
+		if !p.Preferred {
+			p.Note = "the driver has no priority on its CPUs, which needs root or CAP_SYS_NICE: the kernel's own work may delay it for milliseconds"
 		}
 		return p
 	case marked:

@@ -81,7 +81,7 @@ func TestEnterConfinesTheWholeProcess(t *testing.T) {
 		}
 		return
 	}
-	if !out.Pinned || (out.Note == "") != out.Realtime || !slices.Equal(out.Driver, driver) || !slices.Equal(out.Servers, servers) {
+	if !out.Pinned || (out.Note == "") != out.Preferred || !slices.Equal(out.Driver, driver) || !slices.Equal(out.Servers, servers) {
 		t.Errorf("placed as %+v, want driver %v and servers %v", out.Placement, driver, servers)
 	}
 	if out.Procs > len(driver) {
