@@ -19,6 +19,14 @@ type Doctor struct {
 	PacerLagP999NS int64 `json:"pacer_lag_p99_9_ns"`
 	PacerSamples   int64 `json:"pacer_samples"`
 
+	// How often, how long and for what share of the time the CPU is taken
+	// from a thread that keeps it busy, by the kernel and by the host of a
+	// virtual machine. No percentile that this share reaches can be finer
+	// than those stretches are long.
+	InterruptionsPerS *float64 `json:"interruptions_per_s"`
+	InterruptionP50NS *int64   `json:"interruption_p50_ns"`
+	InterruptedRatio  *float64 `json:"interrupted_ratio"`
+
 	// LinearitySpreadNS is the largest excess at P50 less the smallest.
 	LinearitySpreadNS *int64      `json:"linearity_spread_ns"`
 	Linearity         []Linearity `json:"linearity"`

@@ -18,6 +18,14 @@ func WriteDoctor(w io.Writer, d Doctor) error {
 		lagRow("kernel's timer", d.TimerSamples, d.TimerLagP50NS, d.TimerLagP90NS, d.TimerLagP99NS, d.TimerLagP999NS),
 		lagRow("driver's pacer", d.PacerSamples, d.PacerLagP50NS, d.PacerLagP90NS, d.PacerLagP99NS, d.PacerLagP999NS),
 	}.lines())
+	if d.InterruptedRatio != nil {
+		text := fmt.Sprintf("A busy CPU is taken away %.0f times a second, for %s at the median: %.1f %% of the time.",
+			*d.InterruptionsPerS, FormatDuration(*d.InterruptionP50NS), 100**d.InterruptedRatio)
+		if *d.InterruptedRatio > interruptedMuch {
+			text += " An operation that takes two CPUs and several turns meets that often enough for its P90, which cannot be finer."
+		}
+		t.print(append([]string{""}, wrap("  ", "  ", text)...))
+	}
 	if d.RawPingP50NS != nil {
 		t.title("One round trip, P50")
 		t.print(columns{
@@ -51,6 +59,10 @@ func WriteDoctor(w io.Writer, d Doctor) error {
 	t.targets(d.Targets())
 	return out.Flush()
 }
+
+// interruptedMuch is a share of the time that four moments of an operation
+// meet in a tenth of all cases.
+const interruptedMuch = 0.025
 
 func (t *table) targets(all []Target) {
 	t.title("What the instrument should reach")

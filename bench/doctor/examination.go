@@ -14,6 +14,13 @@ import (
 // and as many as the throughput is measured with.
 const connections = 50
 
+// A CPU is kept busy for busyTime in each round, and what takes it away for
+// longer than interruption is one.
+const (
+	busyTime     = 200 * time.Millisecond
+	interruption = 10 * time.Microsecond
+)
+
 // setTTL is how long the keys that are set stay.
 const setTTL = time.Second
 
@@ -28,6 +35,8 @@ type examination struct {
 	exact  *exactServer // nil where this system has none
 
 	timer, pacer         *results.Histogram
+	interrupted          *results.Histogram // how long the CPU was taken away
+	busy                 time.Duration      // while it was busy for so long
 	rawPing, drivenPing  *results.Histogram
 	rawSet, drivenSet    *results.Histogram
 	linearity            []*results.Histogram // by delay
@@ -42,7 +51,7 @@ func newExamination(ctx context.Context, o Options) (_ *examination, err error) 
 			Rate: pace, Warmup: 20 * time.Millisecond, Workers: connections, Timeout: time.Second,
 			Stages: []results.SpanName{results.SpanAcquireService},
 		},
-		timer: results.NewHistogram(), pacer: results.NewHistogram(),
+		timer: results.NewHistogram(), pacer: results.NewHistogram(), interrupted: results.NewHistogram(),
 		rawPing: results.NewHistogram(), drivenPing: results.NewHistogram(),
 		rawSet: results.NewHistogram(), drivenSet: results.NewHistogram(),
 	}
@@ -106,6 +115,10 @@ func (e *examination) slices() []slice {
 	all := []slice{
 		{"the kernel's timer", func(ctx context.Context) error { return timerLag(ctx, e.timer, e.lag) }},
 		{"the driver's pacer", e.pace},
+		{"interruptions", func(ctx context.Context) error {
+			e.busy += busyTime
+			return interruptions(ctx, e.interrupted, busyTime)
+		}},
 	}
 	if e.client != nil {
 		ping := lock.NewPing(e.client)

@@ -21,6 +21,12 @@ func (e *examination) findings() results.Doctor {
 	}
 	d.RawPingP50NS, d.DriverPingP50NS, d.PingOverheadRatio = compared(e.rawPing, e.drivenPing)
 	d.RawSetP50NS, d.DriverSetP50NS, d.SetOverheadRatio = compared(e.rawSet, e.drivenSet)
+	if e.interrupted.Count() > 0 {
+		perS := float64(e.interrupted.Count()) / e.busy.Seconds()
+		share := perS * e.interrupted.Mean() / 1e9
+		length := e.interrupted.Quantile(0.5)
+		d.InterruptionsPerS, d.InterruptionP50NS, d.InterruptedRatio = &perS, &length, &share
+	}
 	e.findLinearity(&d)
 	e.findThroughput(&d)
 	return d

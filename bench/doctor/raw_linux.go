@@ -27,6 +27,23 @@ func timerLag(ctx context.Context, lag *results.Histogram, n int) error {
 	})
 }
 
+// interruptions records every stretch of busy time in which the CPU was taken
+// from a thread that does nothing but read the clock: by the kernel's ticks,
+// by other threads, and by the host of a virtual machine.
+func interruptions(ctx context.Context, into *results.Histogram, busy time.Duration) error {
+	return onThread(func() error {
+		began := monotonic()
+		for last := began; last-began < int64(busy); {
+			now := monotonic()
+			if gap := now - last; gap > int64(interruption) {
+				into.Record(gap)
+			}
+			last = now
+		}
+		return context.Cause(ctx)
+	})
+}
+
 // onThread runs f on a thread of its own whose timer slack is 1 ns
 // (prctl(2), PR_SET_TIMERSLACK).
 func onThread(f func() error) error {

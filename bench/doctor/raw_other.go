@@ -28,6 +28,9 @@ func timerLag(ctx context.Context, lag *results.Histogram, n int) error {
 	return nil
 }
 
+// interruptions records nothing.
+func interruptions(context.Context, *results.Histogram, time.Duration) error { return nil }
+
 // raw measures nothing: there is no floor to compare with.
 func (e *examination) raw(*results.Histogram, func() [][]byte) func(context.Context) error {
 	return func(context.Context) error { return nil }

@@ -3,6 +3,7 @@
 //	lockcost run     measure paths on a stack of real servers
 //	lockcost plot    draw a run's figures again, and print its table
 //	lockcost doctor  measure the instrument itself
+//	lockcost env     leave a stack running, to try things on
 //
 // Each subcommand has --help with examples. Exit status: 0 done and valid;
 // 1 failed; 2 wrong usage; 3 done, but a measurement is not valid or the

@@ -76,7 +76,13 @@ open loop, against a real replicated Redis and a MySQL-family ledger.`,
   lockcost run
 
   # the same figures again, from the folder of a run
-  lockcost plot results/20260131T120000Z`,
+  lockcost plot results/20260131T120000Z
+
+  # is the instrument fit, on this machine?
+  lockcost doctor
+
+  # a stack that is left running, to try things on
+  lockcost env up --detach`,
 		Version:       bench.Revision(),
 		SilenceErrors: true,
 		SilenceUsage:  true,

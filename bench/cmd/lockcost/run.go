@@ -58,6 +58,9 @@ interval log for each path, and bench.txt for benchstat. It prints a table.
   # WAIT in a second round trip, beside the pipelined form
   lockcost run --paths setnx,setnx-wait,setnx-wait:round-trips=2
 
+  # what WAIT costs where the replica is 1 ms away, beside no distance at all
+  lockcost run --paths setnx,setnx-wait --replica-rtt 0,1ms
+
   # servers of your own; without --ledger the paths acquire and release only
   lockcost run --env external --redis redis://user:password@10.0.0.5:6379 \
       --paths setnx,setnx-wait
