@@ -38,14 +38,20 @@ func (p Provider) root() (string, error) {
 	if p.Dir != "" {
 		return filepath.Abs(p.Dir)
 	}
+	return filepath.Abs(OnDisk())
+}
+
+// OnDisk is the system's temporary folder, unless that is in memory, where a
+// durable commit costs nothing, and nobody has chosen it: then /var/tmp.
+func OnDisk() string {
 	tmp := os.TempDir()
 	if fs := env.Filesystem(tmp); os.Getenv("TMPDIR") == "" && (fs == "tmpfs" || fs == "ramfs") {
-		const onDisk = "/var/tmp"
-		if i, err := os.Stat(onDisk); err == nil && i.IsDir() {
-			tmp = onDisk
+		const lasting = "/var/tmp"
+		if i, err := os.Stat(lasting); err == nil && i.IsDir() {
+			return lasting
 		}
 	}
-	return filepath.Abs(tmp)
+	return tmp
 }
 
 // newFolder makes a folder in dir and locks it.

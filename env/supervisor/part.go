@@ -8,7 +8,6 @@ import (
 	"os"
 	"time"
 
-	"lockcost/env"
 	"lockcost/env/process"
 	"lockcost/env/reexec"
 
@@ -139,7 +138,7 @@ func (v *supervised) end() error {
 // known by name to whoever removes it after a crash.
 func newFolder(dir string) (string, error) {
 	if dir == "" {
-		dir = onDisk()
+		dir = process.OnDisk()
 	}
 	path, err := os.MkdirTemp(dir, folderPrefix)
 	if err != nil {
@@ -147,17 +146,4 @@ func newFolder(dir string) (string, error) {
 	}
 	// A server which runs as another user must be able to pass through.
 	return path, os.Chmod(path, 0o711)
-}
-
-// onDisk is the system's temporary folder, unless that is in memory, where a
-// durable commit costs nothing, and nobody has chosen it.
-func onDisk() string {
-	tmp := os.TempDir()
-	if fs := env.Filesystem(tmp); os.Getenv("TMPDIR") == "" && (fs == "tmpfs" || fs == "ramfs") {
-		const lasting = "/var/tmp"
-		if i, err := os.Stat(lasting); err == nil && i.IsDir() {
-			return lasting
-		}
-	}
-	return tmp
 }
