@@ -33,8 +33,13 @@ const (
 	during
 )
 
-// drive measures one path once, with a fault.
+// drive measures the plan's first path once, with a fault.
 func drive(t *testing.T, stack *env.Stack, plan Plan, when int, inject func()) results.Run {
+	t.Helper()
+	return driveAt(t, stack, plan, variant{path: plan.Paths[0]}, when, inject)
+}
+
+func driveAt(t *testing.T, stack *env.Stack, plan Plan, v variant, when int, inject func()) results.Run {
 	t.Helper()
 	site, err := newSite(t.Context(), plan, stack)
 	if err != nil {
@@ -45,7 +50,6 @@ func drive(t *testing.T, stack *env.Stack, plan Plan, when int, inject func()) r
 			t.Error(err)
 		}
 	}()
-	v := variant{path: plan.Paths[0]}
 	if err := site.check(t.Context(), v); err != nil {
 		t.Fatal(err)
 	}
