@@ -31,7 +31,7 @@ const (
 // longer by rtt than one around it, and sets it.
 func (h *hub) calibrate(ctx context.Context, rtt time.Duration) (Calibration, error) {
 	c := Calibration{RTT: rtt}
-	h.setDelay(0, 0)
+	h.relay.SetDelay(0, 0)
 	var err error
 	if c.Overhead, err = h.measure(ctx, 0); err != nil {
 		return c, err
@@ -46,7 +46,7 @@ func (h *hub) calibrate(ctx context.Context, rtt time.Duration) (Calibration, er
 	if rtt < least {
 		return c, h.tooShort(rtt, least)
 	}
-	h.setDelay(c.OneWay, 0)
+	h.relay.SetDelay(c.OneWay, 0)
 	return c, nil
 }
 
@@ -57,7 +57,7 @@ func (h *hub) calibrate(ctx context.Context, rtt time.Duration) (Calibration, er
 func (h *hub) approach(ctx context.Context, c *Calibration) (least time.Duration, err error) {
 	oneWay := (c.RTT - c.Overhead) / 2
 	for round := range calibrationRounds {
-		h.setDelay(oneWay, 0)
+		h.relay.SetDelay(oneWay, 0)
 		seen, err := h.measure(ctx, c.RTT)
 		if err != nil {
 			return 0, err

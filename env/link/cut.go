@@ -2,6 +2,14 @@ package link
 
 import "slices"
 
+// direction is the way a chunk travels.
+type direction int
+
+const (
+	request direction = iota // from the client to the server
+	reply                    // from the server to the client
+)
+
 // cut is a fault that waits for its chunk.
 type cut struct {
 	direction direction
@@ -41,11 +49,10 @@ func (l *Link) arm(d direction, n int) <-chan struct{} {
 	return c.happened
 }
 
-// lost tells whether a chunk that is due is not to be forwarded. It counts it
-// against every waiting cut of its direction. If one is due that is disarmed,
-// and the channel that tells of it is returned. Of two that are due at once,
-// the later waits for the next chunk.
-func (l *Link) lost(d direction) chan struct{} {
+// count counts a chunk against every waiting cut of its direction. If one is
+// due it is disarmed, and the channel that tells of it is returned. Of two
+// that are due at once, the later waits for the next chunk.
+func (l *Link) count(d direction) chan struct{} {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var happened chan struct{}

@@ -1,14 +1,14 @@
-// Package link is a TCP link between a client and a server: it holds back
-// what passes through it, as a distance does, and can be cut at a chosen
-// message. It knows bytes only.
+// Package link holds what stands between a client and a server: it knows
+// bytes only.
 //
-// A Link runs in this process. Start runs links in a process of their own,
-// away from this one's CPUs, measures how long a round trip through them
-// takes, and sets them to a round trip that is asked for.
+// A Link, in this process, can be cut at a chosen message. A fault that tests
+// and experiments need, and that no server offers, is the lost reply: a
+// command was sent and executed, and its sender never learns of it. A Link in
+// front of a server makes exactly that happen.
 //
-// A fault that tests and experiments need, and that no server offers, is the
-// lost reply: a command was sent and executed, and its sender never learns
-// of it. A Link in front of a server makes exactly that happen.
+// A Process relays connections from a process of its own, away from this
+// one's CPUs, and holds back what passes, as a distance does. It measures how
+// long a round trip through it takes, and is set to one that is asked for.
 package link
 
 import (
@@ -17,34 +17,31 @@ import (
 	"net"
 	"sync"
 	"time"
-
-	"lockcost/env/timer"
 )
 
 // dialTimeout bounds how long a client's connection waits for the server's.
 const dialTimeout = 5 * time.Second
 
+// bufferBytes is the size of the largest chunk that is forwarded at once.
+const bufferBytes = 32 << 10
+
 // Link forwards connections to one server.
 type Link struct {
 	listener net.Listener
 	target   string
-	clock    *timer.Clock
-	given    *given
-	running  sync.WaitGroup // the accept loop, and one a connection
+	running  sync.WaitGroup // the accept loop, and one a connection and direction
 
 	mu     sync.Mutex
 	closed bool
 	pairs  map[*pair]struct{}
-	delay  delay
 	cuts   []*cut
+	hold   hold
 }
 
 // New listens on a free loopback port and forwards each connection made to
-// it to target, a host:port, at once. The server is dialled when a client
-// comes, not before; where that fails, the client's connection is closed.
-func New(target string) (*Link, error) { return newLink(target, new(given)) }
-
-func newLink(target string, g *given) (*Link, error) {
+// it to target, a host:port. The server is dialled when a client comes, not
+// before; where that fails, the client's connection is closed.
+func New(target string) (*Link, error) {
 	if _, _, err := net.SplitHostPort(target); err != nil {
 		return nil, fmt.Errorf("link to %q: %w", target, err)
 	}
@@ -52,10 +49,7 @@ func newLink(target string, g *given) (*Link, error) {
 	if err != nil {
 		return nil, fmt.Errorf("link to %s: %w", target, err)
 	}
-	l := &Link{
-		listener: listener, target: target, clock: timer.NewClock(), given: g,
-		pairs: make(map[*pair]struct{}),
-	}
+	l := &Link{listener: listener, target: target, pairs: make(map[*pair]struct{})}
 	l.running.Go(l.accept)
 	return l, nil
 }
@@ -91,27 +85,45 @@ func (l *Link) accept() {
 }
 
 // serve forwards one connection until either side ends it. A side that stops
-// sending ends both directions, once what it sent has arrived: neither Redis
-// nor MySQL half-closes. The connection itself is made without delay.
+// sending ends both directions: neither Redis nor MySQL half-closes.
 func (l *Link) serve(client net.Conn) {
-	// Go sets TCP_NODELAY on what it dials and accepts: nothing here waits
-	// for more bytes.
 	server, err := net.DialTimeout("tcp", l.target, dialTimeout)
 	if err != nil {
 		client.Close()
 		return
 	}
-	p := l.newPair(client, server)
+	p := &pair{client: client, server: server}
 	if !l.add(p) {
 		return
 	}
 	defer l.remove(p)
-	var running sync.WaitGroup
-	for _, w := range p {
-		running.Go(w.read)
-		running.Go(w.write)
+	var requests sync.WaitGroup
+	requests.Go(func() { l.forward(p, request, client, server) })
+	l.forward(p, reply, server, client)
+	requests.Wait()
+}
+
+// forward copies chunks one way, unless one of them is to be cut.
+func (l *Link) forward(p *pair, d direction, from, to net.Conn) {
+	defer p.close()
+	buffer := make([]byte, bufferBytes)
+	for {
+		n, err := from.Read(buffer)
+		if n > 0 {
+			if happened := l.count(d); happened != nil {
+				close(happened) // first, so that whoever sees the cut sees this
+				p.close()
+				return
+			}
+			l.wait(d)
+			if _, err := to.Write(buffer[:n]); err != nil {
+				return
+			}
+		}
+		if err != nil {
+			return
+		}
 	}
-	running.Wait()
 }
 
 func (l *Link) add(p *pair) bool {
@@ -129,4 +141,15 @@ func (l *Link) remove(p *pair) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.pairs, p)
+}
+
+// pair is the two ends of one forwarded connection.
+type pair struct {
+	client, server net.Conn
+}
+
+// close ends both sides. Closing twice is harmless.
+func (p *pair) close() {
+	p.client.Close()
+	p.server.Close()
 }

@@ -35,10 +35,10 @@ type order struct {
 }
 
 func run(ctx context.Context, c *reexec.Child) error {
-	// One thread: a chunk is some microseconds' work, and a runtime that has
-	// more of them looks for work in the servers' time. Nor is garbage
-	// collected while something is measured. There is hardly any.
-	runtime.GOMAXPROCS(1)
+	// One thread for the relay and one for all else: a runtime that has more
+	// looks for work in the servers' time. Nor is garbage collected while
+	// something is measured. There is hardly any.
+	runtime.GOMAXPROCS(2)
 	debug.SetGCPercent(-1)
 	debug.SetMemoryLimit(memoryBytes)
 	var o Options
@@ -49,17 +49,24 @@ func run(ctx context.Context, c *reexec.Child) error {
 	if err != nil {
 		return err
 	}
-	defer h.close()
-	if err := c.Ready(h.addrs()); err != nil {
-		return err
+	if err := c.Ready(h.relay.Addrs()); err != nil {
+		return errors.Join(err, h.close())
 	}
-	return c.Serve(func(request json.RawMessage) (any, error) { return h.answer(ctx, request) })
+	served := make(chan error, 1)
+	go func() {
+		served <- c.Serve(func(request json.RawMessage) (any, error) { return h.answer(ctx, request) })
+	}()
+	select {
+	case err := <-served:
+		return errors.Join(err, h.close())
+	case <-h.relay.Ended(): // by itself
+		return h.relay.Close()
+	}
 }
 
-// hub is the links of one process, and who measures them.
+// hub is the relay of a process, and who measures it.
 type hub struct {
-	links []*Link
-	given *given
+	relay *relay
 	pair  askers
 	watch *watch // nil while there is none
 }
@@ -68,34 +75,18 @@ func newHub(o Options) (*hub, error) {
 	if len(o.Targets) == 0 || len(o.Probe) == 0 {
 		return nil, errors.New("no target, or no probe for it")
 	}
-	h := &hub{given: new(given)}
-	for _, target := range o.Targets {
-		l, err := newLink(target, h.given)
-		if err != nil {
-			return nil, errors.Join(err, h.close())
-		}
-		h.links = append(h.links, l)
+	r, err := newRelay(o.Targets)
+	if err != nil {
+		return nil, err
 	}
-	h.pair = askers{via: h.links[0].Addr(), direct: o.Targets[0], question: o.Probe}
-	return h, nil
-}
-
-func (h *hub) addrs() (addrs []string) {
-	for _, l := range h.links {
-		addrs = append(addrs, l.Addr())
-	}
-	return addrs
+	return &hub{relay: r, pair: askers{via: r.Addrs()[0], direct: o.Targets[0], question: o.Probe}}, nil
 }
 
 func (h *hub) close() error {
 	if h.watch != nil {
 		h.watch.stop()
 	}
-	var errs []error
-	for _, l := range h.links {
-		errs = append(errs, l.Close())
-	}
-	return errors.Join(errs...)
+	return h.relay.Close()
 }
 
 func (h *hub) answer(ctx context.Context, request json.RawMessage) (any, error) {
@@ -105,7 +96,7 @@ func (h *hub) answer(ctx context.Context, request json.RawMessage) (any, error) 
 	}
 	switch o.Do {
 	case doDelay:
-		h.setDelay(o.OneWay, o.Jitter)
+		h.relay.SetDelay(o.OneWay, o.Jitter)
 		return nil, nil
 	case doCalibrate:
 		runtime.GC()
@@ -118,18 +109,12 @@ func (h *hub) answer(ctx context.Context, request json.RawMessage) (any, error) 
 	return nil, fmt.Errorf("no such order: %s", request)
 }
 
-func (h *hub) setDelay(oneWay, jitter time.Duration) {
-	for _, l := range h.links {
-		l.SetDelay(oneWay, jitter)
-	}
-}
-
 func (h *hub) startWatch(ctx context.Context) error {
 	if h.watch != nil {
 		return errors.New("round trips are being watched already")
 	}
 	runtime.GC()
-	h.links[0].ForgetDelays() // those of all
+	h.relay.ForgetDelays()
 	h.watch = newWatch(ctx, h.pair)
 	return nil
 }
@@ -140,6 +125,6 @@ func (h *hub) stopWatch() (Trips, error) {
 	}
 	t := h.watch.stop()
 	h.watch = nil
-	t.Out, t.Back = h.links[0].Delays()
+	t.Out, t.Back = h.relay.Delays()
 	return t, nil
 }

@@ -29,8 +29,12 @@ type Process struct {
 
 // Start starts the links, all without delay. Their process ends with Close,
 // or with this one. The program must have Part among those of its
-// reexec.Main.
+// reexec.Main. On a system other than Linux the error is
+// errors.ErrUnsupported.
 func Start(ctx context.Context, o Options) (*Process, error) {
+	if err := supported(); err != nil {
+		return nil, err
+	}
 	p := &Process{calibrated: make(map[time.Duration]Calibration)}
 	var err error
 	p.process, err = reexec.Start(ctx, reexec.Options{
@@ -55,7 +59,11 @@ func (p *Process) Ended() <-chan struct{} { return p.process.Ended() }
 // is safe to call more than once.
 func (p *Process) Close() error { return p.process.Close() }
 
-// SetDelay is Link.SetDelay for every link.
+// SetDelay has every chunk, which is what one read returns, in both directions
+// and on every connection, forwarded oneWay after it came, if it comes from
+// now on. With jitter each chunk's delay is drawn uniformly from
+// oneWay-jitter/2 to oneWay+jitter/2, though never below 0, and no chunk
+// overtakes another. Throughput is not limited. 0 forwards at once.
 func (p *Process) SetDelay(ctx context.Context, oneWay, jitter time.Duration) error {
 	return p.process.Call(ctx, order{Do: doDelay, OneWay: oneWay, Jitter: jitter}, nil)
 }

@@ -15,6 +15,7 @@ import (
 func startProcess(t *testing.T, targets ...string) *link.Process {
 	t.Helper()
 	p, err := link.Start(t.Context(), link.Options{Targets: targets, Probe: []byte("x\n")})
+	needsLinux(t, err)
 	if err != nil {
 		t.Fatal(err)
 	}
