@@ -69,6 +69,7 @@ func (r *rig) prepare(ctx context.Context) (err error) {
 	if r.stack, err = startBenchStack(ctx); err != nil {
 		return err
 	}
+	fmt.Fprintln(os.Stderr, "measuring the instrument first: some 17 seconds")
 	r.doctor, err = doctor.Examine(ctx, doctor.Options{
 		Redis: r.stack.Redis, Prefix: "lockcost:bench:", CPUs: placement.Current().Pin(),
 	})

@@ -97,7 +97,7 @@ func (r *runner) examine(ctx context.Context) (results.Doctor, error) {
 		Redis: r.site.stack.Redis, Prefix: r.site.settings.Prefix, CPUs: r.site.stack.Pinned,
 		Samples: int64(r.plan.Rate * r.plan.Duration.Seconds()),
 		Watch: func(step string, done, total int) {
-			r.watch(Progress{Step: fmt.Sprintf("measuring the instrument, step %d of %d", done+1, total), Total: r.total})
+			r.watch(Progress{Step: fmt.Sprintf("measuring the instrument: %d %% done", 100*done/total/10*10), Total: r.total})
 		},
 	})
 }

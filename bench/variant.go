@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"lockcost/env"
@@ -78,6 +79,9 @@ func (p Plan) checkDistances() error {
 		}
 	}
 	for _, rtt := range p.ReplicaRTTs {
+		if rtt > 0 && !slices.ContainsFunc(p.Paths, workloads.Path.Replicated) {
+			return fmt.Errorf("--replica-rtt %v: no path of --paths waits for replicas, so none depends on it", rtt)
+		}
 		if rtt >= p.WaitTimeout && p.waits() {
 			return fmt.Errorf("--replica-rtt %v: must be below --wait-timeout %v, or no WAIT would be answered in time", rtt, p.WaitTimeout)
 		}

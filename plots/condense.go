@@ -38,7 +38,7 @@ var curved = []results.SpanName{results.SpanAcquire, results.SpanTotal}
 func condense(intervals []results.Interval, runs []results.Run, plan results.Plan) condensed {
 	c := condensed{
 		curves:  map[results.SpanName][]point{},
-		seconds: secondsOf(slices.Concat(intervals, plannedSeconds(intervals, runs, plan))),
+		seconds: secondsOf(slices.Concat(inWindow(intervals, plan), plannedSeconds(intervals, runs, plan))),
 	}
 	for _, span := range curved {
 		pooled := results.Pool(intervals, func(i results.Interval) bool { return i.Span == span })
@@ -104,9 +104,13 @@ func windowOf(run results.Run, plan results.Plan, loggedNS int64) int64 {
 	return min(plan.DurationNS, max(due, loggedNS))
 }
 
+// inWindow leaves out what completed after the measured window.
+func inWindow(intervals []results.Interval, plan results.Plan) []results.Interval {
+	return slices.DeleteFunc(slices.Clone(intervals), func(i results.Interval) bool { return i.StartNS >= plan.DurationNS })
+}
+
 // secondsOf adds up the runs' intervals second by second: histograms are
-// merged, and counts and lengths added. The last interval of a run may be
-// longer than a second: it lasts until all operations are done.
+// merged, and counts and lengths added.
 func secondsOf(intervals []results.Interval) []second {
 	byStart := map[int64][]results.Interval{}
 	for _, i := range intervals {

@@ -100,7 +100,7 @@ func percentilesPage(s *study) (page, error) {
 		title: title,
 		alarm: s.alarm(),
 		subtitle: s.caption("Granted operations of all runs merged. Each line ends at the highest percentile " +
-			"that its samples support. Grey: the floors, the same loop without work (null) and with one round trip (ping)."),
+			"that its samples support. Grey: the floors, the same loop without a lock (null) and with one round trip (ping)."),
 		notes:  s.footnotes(),
 		height: vg.Length(len(panels)) * (curveHead + height + curveFoot),
 		body: func(c draw.Canvas) {

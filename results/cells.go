@@ -1,29 +1,35 @@
 package results
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // absent stands where a number has too little behind it.
 const absent = "–"
 
-// verdictCell is the worst that was said of the path's runs.
+// verdictCell is what was said of the path's runs, the worst first.
 func verdictCell(p Path) string {
 	count := map[Verdict]int{}
 	for _, run := range p.Runs {
 		count[run.Verdict]++
 	}
+	var parts []string
 	for _, v := range []Verdict{Invalid, Saturated} {
 		switch n := count[v]; {
-		case n == 0:
-		case n == len(p.Runs):
+		case n == len(p.Runs) && n > 0:
 			return string(v)
-		default:
-			return fmt.Sprintf("%d/%d %s", n, len(p.Runs), v)
+		case n > 0:
+			parts = append(parts, fmt.Sprintf("%d %s", n, v))
 		}
 	}
-	if len(p.Runs) == 0 {
+	switch {
+	case len(p.Runs) == 0:
 		return absent
+	case len(parts) == 0:
+		return string(Valid)
 	}
-	return string(Valid)
+	return fmt.Sprintf("%s of %d", strings.Join(parts, ", "), len(p.Runs))
 }
 
 // achievedCell is the median of the rates of the runs that count.

@@ -87,12 +87,20 @@ type Trip struct {
 	Failed     int64 `json:"failed_probes"`
 }
 
+// measured tells whether the difference that P50NS is means anything: not
+// where the server took longer than the distance.
+func (t Trip) measured() bool { return t.DirectNS < t.AskedNS }
+
 // tripOff is how far from what was asked for the median of a round trip may
 // be without a remark.
 const tripOff = 50 * time.Microsecond
 
 // Remark is what a reader must know of the trip, "" for nothing.
 func (t Trip) Remark(whose string) string {
+	if t.AskedNS > 0 && !t.measured() {
+		return fmt.Sprintf("%s round trip could not be measured: without the link a PING took %s at the median, where %s was asked for",
+			whose, FormatDuration(t.DirectNS), FormatDuration(t.AskedNS))
+	}
 	off := t.P50NS - t.AskedNS
 	if t.AskedNS == 0 || -int64(tripOff) <= off && off <= int64(tripOff) {
 		return ""

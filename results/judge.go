@@ -159,7 +159,7 @@ func (j *judgement) pausesOfNull() {
 
 func (j *judgement) driver() {
 	in := j.run.Instrument
-	j.faultIf(in.CPUBusyRatio > busyShare, "the driver's CPUs were %s busy, over %s",
+	j.faultIf(in.CPUBusyRatio > busyShare, "the driver's CPUs were %s busy or taken away from it, over %s",
 		percent(in.CPUBusyRatio), percent(busyShare))
 	j.faultIf(in.Overflow > 0, "%d samples were outside the histograms' range", in.Overflow)
 }
@@ -241,14 +241,17 @@ func (j *judgement) workers() {
 func (j *judgement) pool() {
 	wait, okWait := j.run.Spans[SpanPoolWait].At(P99)
 	name, span, ok := j.response()
-	response, okP99 := span.At(P99)
-	if !ok || !okWait || !okP99 || float64(wait) <= poolShare*float64(response) {
-		return
-	}
 	in := j.run.Instrument
 	pool, size := "lock client", in.PoolSize
 	if in.LedgerPoolWaitNS > in.PoolWaitNS {
 		pool, size = "ledger", in.LedgerPoolSize
+		if total, there := j.run.Spans[SpanTotal]; there { // the acquire does not use it
+			name, span = SpanTotal, total
+		}
+	}
+	response, okP99 := span.At(P99)
+	if !ok || !okWait || !okP99 || float64(wait) <= poolShare*float64(response) {
+		return
 	}
 	j.saturatedIf(size > 0 && size < in.Workers,
 		"pool: operations waited %s for a connection at P99, over a tenth of the %s response's %s; the %s has %d connections for %d workers",

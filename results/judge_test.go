@@ -121,9 +121,14 @@ func TestJudge(t *testing.T) {
 		}, Saturated, "workers: 2000"},
 		{"pool", func(r *Run, _ *Path, _ *Plan, _ *Doctor) { setP99(r, SpanPoolWait, 50_001) }, Saturated, "pool: operations waited 50.0 µs"},
 		{"the ledger's pool", func(r *Run, _ *Path, _ *Plan, _ *Doctor) {
-			setP99(r, SpanPoolWait, 50_001)
+			setP99(r, SpanPoolWait, 200_001)
 			r.Instrument.LedgerPoolSize, r.Instrument.LedgerPoolWaitNS = 10, 5
-		}, Saturated, "pool: operations waited 50.0 µs for a connection at P99, over a tenth of the acquire response's 500 µs; the ledger has 10"},
+		}, Saturated, "pool: operations waited 200 µs for a connection at P99, over a tenth of the total response's 2.00 ms; the ledger has 10"},
+		{"the ledger's pool, a little", func(r *Run, _ *Path, _ *Plan, _ *Doctor) {
+			setP99(r, SpanPoolWait, 200_000)
+			r.Instrument.LedgerPoolSize, r.Instrument.LedgerPoolWaitNS = 10, 5
+		}, Valid, ""},
+		{"link", func(r *Run, _ *Path, _ *Plan, _ *Doctor) { r.LinkFault = "replica-1 goes around its link" }, Invalid, "replica-1 goes around"},
 		{"pool as large as the workers", func(r *Run, _ *Path, _ *Plan, _ *Doctor) {
 			setP99(r, SpanPoolWait, 50_001)
 			r.Instrument.PoolSize = 2000

@@ -19,6 +19,7 @@ func (r *Record) notes() []string {
 	notes = append(notes, r.testNote()...)
 	notes = append(notes, r.controlNote()...)
 	notes = append(notes, r.waitNote()...)
+	notes = append(notes, r.costNote()...)
 	notes = append(notes, r.sampleNotes()...)
 	if r.Plan.Env != "external" && r.Plan.Env != "" {
 		notes = append(notes, "All servers and the driver are on one machine, which is no production layout: "+
@@ -179,11 +180,28 @@ func (r *Record) controlNote() []string {
 	return nil
 }
 
+// costNote says what costs are, where there are any.
+func (r *Record) costNote() []string {
+	costs, client := false, false
+	for _, p := range r.Paths {
+		costs = costs || len(p.Cost) > 0
+		client = client || p.ClientRTTNS > 0
+	}
+	if !costs {
+		return nil
+	}
+	note := "A cost is the median of what the path cost within each block, not the difference of the medians above."
+	if client {
+		note += " It is against setnx at the same client distance."
+	}
+	return []string{note}
+}
+
 // waitNote states the replica round trips that WAIT was measured at.
 func (r *Record) waitNote() []string {
 	var at []string
 	for _, p := range r.Paths {
-		if waits[p.Path] {
+		if waits[p.Path] && len(p.Usable()) > 0 {
 			distance := "no distance to the replica"
 			if r.Plan.Env == "external" {
 				distance = "the distance that your replicas have"
@@ -204,7 +222,7 @@ func (r *Record) waitNote() []string {
 func (p Path) seenReplica() string {
 	var seen []float64
 	for _, run := range p.Usable() {
-		if run.ReplicaTrip != nil {
+		if run.ReplicaTrip != nil && run.ReplicaTrip.measured() {
 			seen = append(seen, float64(run.ReplicaTrip.P50NS))
 		}
 	}
@@ -228,7 +246,7 @@ func (r *Record) sampleNotes() []string {
 		if _, ok := p.Summary[SpanAcquire][P999]; !ok && p.tally().granted > 0 && !p.Floor {
 			missing = append(missing, p.Label())
 		}
-		if censored(p.Usable()) {
+		if bounded(p.Usable()) {
 			bounds = append(bounds, p.Label())
 		}
 	}
@@ -240,6 +258,7 @@ func (r *Record) sampleNotes() []string {
 	add(few, "n too small: an interval at 95 %% takes 6 runs that count, and these have fewer: %s.")
 	add(failing, "Too few operations got the lock for any percentile of acquire: %s.")
 	add(missing, fmt.Sprintf("%s is left out where a run has fewer than %d grants: %%s.", P999.Title(), SamplesFor(P999)))
-	add(bounds, "≥: operations expired or were given up on at a timeout, so the slowest are missing and percentiles are lower bounds: %s.")
+	add(bounds, "≥: a lower bound, as a run was saturated, or operations expired or were given up on at a timeout: %s. "+
+		"A cost is then a bound too (≥, ≤), or no more than a hint where both sides are (?).")
 	return notes
 }

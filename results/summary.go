@@ -46,7 +46,7 @@ func (r *Record) baseOf(p Path) (base Path, found bool) {
 
 func summarize(runs []Run) map[SpanName]map[Percentile]Level {
 	summary := map[SpanName]map[Percentile]Level{}
-	bounded := censored(runs)
+	bounded := bounded(runs)
 	for _, span := range SpanNames {
 		levels := map[Percentile]Level{}
 		for _, p := range Percentiles {
@@ -98,8 +98,11 @@ func (r Run) Censored() int64 {
 // up on: redis-timeout, ledger-timeout, pool-timeout.
 const timeoutKind = "timeout"
 
-func censored(runs []Run) bool {
-	return slices.ContainsFunc(runs, func(r Run) bool { return r.Censored() > 0 })
+// bounded tells whether percentiles over the runs are lower bounds: where
+// the slowest operations are missing, and where a backlog grew, so that a
+// longer run would have measured more.
+func bounded(runs []Run) bool {
+	return slices.ContainsFunc(runs, func(r Run) bool { return r.Censored() > 0 || r.Verdict == Saturated })
 }
 
 // valuesOf are the percentile's values in the runs that have it.
@@ -124,7 +127,7 @@ func level(values []float64) Level {
 
 func costs(runs, base []Run) map[SpanName]map[Percentile]Cost {
 	all := map[SpanName]map[Percentile]Cost{}
-	bound := boundOf(censored(runs), censored(base))
+	bound := boundOf(bounded(runs), bounded(base))
 	for _, span := range costSpans {
 		costs := map[Percentile]Cost{}
 		for _, p := range Percentiles {

@@ -55,7 +55,7 @@ func TestInvalidNumbersCarryTheWord(t *testing.T) {
 	r.Paths[3].Runs[2].Verdict, r.Paths[3].Runs[2].Reasons = Invalid, []string{"7 samples were outside the histograms' range"}
 	r.Summarize()
 	text := strings.Join(strings.Fields(tableText(t, r)), " ")
-	wants(t, text, "1/6 invalid", "setnx-wait: run 2 is invalid, and left out above. Run 2: 7 samples", "Invalid acquire: P50 77.7 ms", "n too small")
+	wants(t, text, "1 invalid of 6", "setnx-wait: run 2 is invalid, and left out above. Run 2: 7 samples", "Invalid acquire: P50 77.7 ms", "n too small")
 	if strings.Count(text, "77.7") != 2 {
 		t.Errorf("the invalid run's P50 and P99 stand elsewhere too:\n%s", text)
 	}

@@ -107,9 +107,9 @@ func (d *driver) watch() (stop func(), err error) {
 	}, nil
 }
 
-// collect drains the workers' samples at each full second of the window
-// until all workers are done, and stops them early when ctx ends or
-// something breaks.
+// collect drains the workers' samples at each full second of the window and
+// at its end, and at last, when all workers are done, what completed after
+// it. It stops them early when ctx ends or something breaks.
 func (d *driver) collect(ctx context.Context, c *collector, finished <-chan struct{}) (err error) {
 	at, end := d.plan.Warmup, d.plan.Warmup+d.plan.window()
 	tick := time.NewTimer(at - d.clock.Now())
@@ -128,7 +128,8 @@ func (d *driver) collect(ctx context.Context, c *collector, finished <-chan stru
 				err = drained
 				d.stop()
 			}
-			if at += time.Second; at < end {
+			if at < end {
+				at = min(at+time.Second, end)
 				tick.Reset(at - d.clock.Now())
 			}
 		}

@@ -124,8 +124,8 @@ func (o *Op) Sleep(d time.Duration) {
 	}
 }
 
-// Interval is what completed in one stretch of the measured window, one
-// second but for the last.
+// Interval is what completed in one second of the measured window, or in the
+// rest of it; in the last one, what was left in flight when the window ended.
 type Interval struct {
 	Start, Length time.Duration                // since the window's start
 	Samples       map[results.SpanName][]int64 // nanoseconds

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 
 	"github.com/spf13/cobra"
@@ -87,8 +88,8 @@ func examineOwn(ctx context.Context, full bool, p *progress) (found results.Doct
 	defer func() { err = errors.Join(err, stack.Close()) }()
 	return doctor.Examine(ctx, doctor.Options{
 		Redis: stack.Redis, Prefix: "lockcost:", CPUs: cpus, Full: full,
-		Watch: func(step string, done, total int) {
-			p.show(bench.Progress{Step: "measuring " + step, Done: done, Total: total})
+		Watch: func(_ string, done, total int) {
+			p.show(bench.Progress{Step: fmt.Sprintf("measuring the instrument: %d %% done", 100*done/total/10*10), Done: done, Total: total})
 		},
 	})
 }

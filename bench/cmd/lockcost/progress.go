@@ -20,6 +20,7 @@ type progress struct {
 	quiet bool
 	bar   *progressbar.ProgressBar // nil without a terminal
 	last  string
+	done  int // runs, when a line was last printed
 }
 
 func newProgress(out io.Writer, quiet bool) *progress {
@@ -44,9 +45,10 @@ func (p *progress) show(now bench.Progress) {
 	}
 	line := now.Step
 	if now.Path != "" {
-		if now.PerS > 0 {
+		if now.Done == p.done {
 			return // one line a run is enough in a log
 		}
+		p.done = now.Done
 		line = fmt.Sprintf("%d of %d runs done, last %s, %s left", now.Done, now.Total, now.Path, now.Left.Round(time.Second))
 	}
 	if line != p.last {

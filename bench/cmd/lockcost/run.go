@@ -244,7 +244,11 @@ func (f *runFlags) run(ctx context.Context, c *cobra.Command, stdout, stderr io.
 // measure starts the stack, runs the plan on it, and stops it again.
 func (f *runFlags) measure(ctx context.Context, folder *results.Folder, p *progress) (record *results.Record, err error) {
 	provider, spec := f.provider()
-	p.show(bench.Progress{Step: "starting the servers"})
+	step := "starting the servers"
+	if f.env == "external" {
+		step = "looking for your servers"
+	}
+	p.show(bench.Progress{Step: step})
 	stack, err := provider.Start(ctx, spec)
 	if err != nil {
 		return nil, err
