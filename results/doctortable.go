@@ -22,7 +22,7 @@ func WriteDoctor(w io.Writer, d Doctor) error {
 		text := fmt.Sprintf("A busy CPU is taken away %.0f times a second, for %s at the median: %.1f %% of the time.",
 			*d.InterruptionsPerS, FormatDuration(*d.InterruptionP50NS), 100**d.InterruptedRatio)
 		if *d.InterruptedRatio > interruptedMuch {
-			text += " An operation that takes two CPUs and several turns meets that often enough for its P90, which cannot be finer."
+			text += " An operation crosses two CPUs several times, so more than a tenth of them meet such a gap: P90 cannot be finer than one."
 		}
 		t.print(append([]string{""}, wrap("  ", "  ", text)...))
 	}

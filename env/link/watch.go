@@ -93,6 +93,10 @@ func newWatch(ctx context.Context, a askers) *watch {
 func (w *watch) ask(ctx context.Context, a *asker, seen *reservoir) {
 	for {
 		d, err := a.trip(ctx)
+		if err == nil {
+			// The first woke all that is on the way, as traffic does.
+			d, err = a.trip(ctx)
+		}
 		switch {
 		case ctx.Err() != nil:
 			return
