@@ -15,7 +15,7 @@ const (
 	calibrationRounds = 4
 	closeEnough       = 15 * time.Microsecond // no further round
 
-	roundTrips = 200                    // in a round, unless they take too long
+	roundTrips = 160                    // in a round, unless they take too long
 	roundTime  = 500 * time.Millisecond // for a round, or one trip a connection
 	// Long trips are made on several connections at once, one a tripSpacing.
 	tripSpacing    = time.Millisecond

@@ -117,7 +117,8 @@ type Trips struct {
 }
 
 // Watch measures round trips, through the first link and around it, about 40
-// a second each, until stop is called. Stop is called once, and there is one
+// and 13 a second where they are short, until stop is called. Each comes right
+// after one that does not count. Stop is called once, and there is one
 // Watch at a time.
 func (p *Process) Watch(ctx context.Context) (stop func(context.Context) (Trips, error), err error) {
 	if err := p.process.Call(ctx, order{Do: doWatch}, nil); err != nil {

@@ -13,11 +13,12 @@ import (
 // tripTimeout bounds the wait for a reply.
 const tripTimeout = 5 * time.Second
 
-// Between two round trips of a watch there is a pause of 15 to 35 ms, drawn,
-// lest they keep step with what else goes on.
+// Between two round trips of a watch there is a pause, drawn from half to one
+// and a half times as long, lest they keep step with what else goes on. Those
+// around the link are only for their median.
 const (
-	watchPause  = 15 * time.Millisecond
-	watchSpread = 20 * time.Millisecond
+	viaPause    = 25 * time.Millisecond
+	directPause = 75 * time.Millisecond
 )
 
 // asker makes round trips to one address, on one connection.
@@ -85,12 +86,12 @@ type watch struct {
 func newWatch(ctx context.Context, a askers) *watch {
 	w := &watch{}
 	ctx, w.cancel = context.WithCancel(ctx)
-	w.running.Go(func() { w.ask(ctx, &asker{addr: a.via, question: a.question}, &w.via) })
-	w.running.Go(func() { w.ask(ctx, &asker{addr: a.direct, question: a.question}, &w.direct) })
+	w.running.Go(func() { w.ask(ctx, &asker{addr: a.via, question: a.question}, &w.via, viaPause) })
+	w.running.Go(func() { w.ask(ctx, &asker{addr: a.direct, question: a.question}, &w.direct, directPause) })
 	return w
 }
 
-func (w *watch) ask(ctx context.Context, a *asker, seen *reservoir) {
+func (w *watch) ask(ctx context.Context, a *asker, seen *reservoir, pause time.Duration) {
 	for {
 		d, err := a.trip(ctx)
 		if err == nil {
@@ -108,7 +109,7 @@ func (w *watch) ask(ctx context.Context, a *asker, seen *reservoir) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-time.After(watchPause + rand.N(watchSpread)):
+		case <-time.After(pause/2 + rand.N(pause)):
 		}
 	}
 }
