@@ -148,9 +148,10 @@ func (r *relay) loop() error {
 		at := r.clock.Now()
 		r.forward() // first: they have waited for this
 		for _, e := range events {
-			if w := r.watchers[e.Fd]; w == nil {
-				continue
-			} else if err := w.ready(e.Events, at); err != nil {
+			if int(e.Fd) >= len(r.watchers) || r.watchers[e.Fd] == nil {
+				continue // closed meanwhile, or the poller's own
+			}
+			if err := r.watchers[e.Fd].ready(e.Events, at); err != nil {
 				return err
 			}
 		}
