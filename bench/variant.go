@@ -86,8 +86,21 @@ func (p Plan) checkDistances() error {
 			return fmt.Errorf("--replica-rtt %v: must be below --wait-timeout %v, or no WAIT would be answered in time", rtt, p.WaitTimeout)
 		}
 	}
+	return p.checkJitter()
+}
+
+// checkJitter refuses what no link can do: a one-way delay below 0.
+func (p Plan) checkJitter() error {
 	if p.RTTJitter < 0 {
 		return fmt.Errorf("--rtt-jitter %v: must not be negative", p.RTTJitter)
+	}
+	if p.RTTJitter > 0 && !p.distant() {
+		return fmt.Errorf("--rtt-jitter %v: there is no --replica-rtt or --client-rtt above 0 to vary", p.RTTJitter)
+	}
+	for _, rtt := range slices.Concat(p.ReplicaRTTs, p.ClientRTTs) {
+		if rtt > 0 && p.RTTJitter > rtt {
+			return fmt.Errorf("--rtt-jitter %v: must not exceed the round trip of %v, half of which each way varies within it", p.RTTJitter, rtt)
+		}
 	}
 	return nil
 }

@@ -50,6 +50,8 @@ func WriteDoctor(w io.Writer, d Doctor) error {
 		rows := columns{{"", "per second", "CPU an operation"}, ceilingRow("driver", d.DriverCeilingPerS, d.DriverCPUNSPerOp)}
 		if d.RedisBenchmarkPerS != nil {
 			rows = append(rows, ceilingRow("redis-benchmark", d.RedisBenchmarkPerS, d.RedisBenchmarkCPUNSPerOp))
+		} else {
+			rows = append(rows, []string{"redis-benchmark", "not installed: there is nothing to compare with"})
 		}
 		t.print(rows.lines())
 	}

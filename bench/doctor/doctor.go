@@ -102,7 +102,11 @@ func (e *examination) run(ctx context.Context) error {
 				return context.Cause(ctx)
 			}
 			e.watch(slices[i].name, done, total)
-			if err := slices[i].run(ctx); err != nil {
+			err := slices[i].run(ctx)
+			if err != nil && ctx.Err() == nil { // once more: a machine may stand still for a second
+				err = slices[i].run(ctx)
+			}
+			if err != nil {
 				return fmt.Errorf("%s: %w", slices[i].name, err)
 			}
 			done++

@@ -3,6 +3,8 @@ package doctor
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 
 	"lockcost/bench/load"
@@ -49,7 +51,8 @@ func (e *examination) drive(ctx context.Context, n int64, operation load.Operati
 	case recording.Interrupted:
 		return nil, context.Cause(ctx)
 	case recording.Done < recording.Offered/2:
-		return nil, fmt.Errorf("%d of %d operations failed", recording.Offered-recording.Done, recording.Offered)
+		return nil, fmt.Errorf("%d of %d operations failed (%v): has the server ended or been stopped, or is the machine overloaded?",
+			recording.Offered-recording.Done, recording.Offered, slices.Sorted(maps.Keys(recording.Failed)))
 	}
 	in := recording.Instrument
 	e.instrument.GCCycles += in.GCCycles

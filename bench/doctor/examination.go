@@ -49,7 +49,8 @@ func newExamination(ctx context.Context, o Options) (_ *examination, err error) 
 		Options: o, extent: shortFor(o.Samples),
 		plan: load.Plan{
 			Rate: pace, Warmup: 20 * time.Millisecond, Workers: connections, Timeout: time.Second,
-			Stages: []results.SpanName{results.SpanAcquireService},
+			Stages:   []results.SpanName{results.SpanAcquireService},
+			Classify: func(err error) (load.Outcome, string) { return load.Failed, lock.Kind(err) },
 		},
 		timer: results.NewHistogram(), pacer: results.NewHistogram(), interrupted: results.NewHistogram(),
 		rawPing: results.NewHistogram(), drivenPing: results.NewHistogram(),

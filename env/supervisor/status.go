@@ -85,6 +85,9 @@ func askRedis(ctx context.Context, v Server) (role string, err error) {
 	case "master":
 		return "primary", nil
 	case "slave":
+		if link := info["master_link_status"]; link != "up" {
+			return "replica", fmt.Errorf("it answers, but its link to the primary is %s", link)
+		}
 		return "replica", nil
 	}
 	return "", nil
@@ -168,7 +171,7 @@ func (s Status) WriteText(w io.Writer) error {
 func (c Check) text() string {
 	switch {
 	case c.Err != nil:
-		return "DOES NOT ANSWER: " + c.Err.Error()
+		return "NOT WELL: " + c.Err.Error()
 	case c.Role != "" && (c.Role == "primary") != (c.Name == "primary"):
 		return "answers, as " + c.Role
 	}

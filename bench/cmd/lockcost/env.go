@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -93,6 +94,8 @@ func (f *envUp) check() error {
 		return usage(fmt.Errorf("--sentinels %d: must be from 0 to %d", f.Spec.Sentinels, process.MaxSentinels))
 	case f.ReplicaRTT < 0 || f.ReplicaRTT > 0 && f.Spec.Replicas == 0:
 		return usage(fmt.Errorf("--replica-rtt %v: must be from 0, and there must be a replica", f.ReplicaRTT))
+	case f.ReplicaRTT > mostRTT:
+		return usage(fmt.Errorf("--replica-rtt %v: must be at most %v", f.ReplicaRTT, mostRTT))
 	case f.ledger != "" && f.ledger != "none":
 		return usage(errors.New("--ledger: the servers are started here, one of yours has no place among them; must be none, or left out"))
 	}
@@ -100,6 +103,9 @@ func (f *envUp) check() error {
 	f.Spec.Pin = placement.Current().Pin()
 	return nil
 }
+
+// mostRTT is the greatest distance of a stack that is left running.
+const mostRTT = time.Second
 
 func (f *envUp) run(ctx context.Context, stdout, stderr io.Writer) error {
 	if err := f.check(); err != nil {
@@ -123,6 +129,9 @@ func (f *envUp) run(ctx context.Context, stdout, stderr io.Writer) error {
 	f.say(stderr, stack)
 	err = printStatus(stdout, f.format, stack.Check(context.WithoutCancel(ctx)))
 	if f.Detached {
+		if err != nil {
+			err = fmt.Errorf("%w; the servers are running: see lockcost env status, or end them with lockcost env down", err)
+		}
 		return err
 	}
 	err = errors.Join(err, stack.Wait(ctx))

@@ -16,6 +16,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"lockcost/bench"
 	"lockcost/bench/load"
@@ -23,6 +24,9 @@ import (
 	"lockcost/env/reexec"
 	"lockcost/env/supervisor"
 )
+
+// secondSignal is how long after the first a second signal is another's.
+const secondSignal = 500 * time.Millisecond
 
 func main() {
 	reexec.Main(append(bench.Parts(), supervisor.Part())...)
@@ -32,6 +36,8 @@ func main() {
 	load.HoldGarbage()
 	signal.Ignore(syscall.SIGPIPE) // nobody reading on is no reason to lose a run
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	context.AfterFunc(ctx, stop) // a second Ctrl-C ends it at once
+	// A second Ctrl-C ends it at once, unless it comes with the first:
+	// timeout(1) signals its child, and then the group that the child is in.
+	context.AfterFunc(ctx, func() { time.Sleep(secondSignal); stop() })
 	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }

@@ -5,12 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"lockcost/bench"
+	"lockcost/bench/load"
+	"lockcost/env/placement"
 )
 
 // Exit statuses, a contract with scripts.
@@ -87,6 +90,14 @@ open loop, against a real replicated Redis and a MySQL-family ledger.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          noArguments,
+		PersistentPreRunE: func(*cobra.Command, []string) error {
+			for _, name := range []string{placement.Switch, load.PollSwitch} {
+				if v := os.Getenv(name); v != "" && v != "on" && v != "off" {
+					return usage(fmt.Errorf("%s=%s in the environment: must be on, off or absent", name, v))
+				}
+			}
+			return nil
+		},
 		RunE: func(c *cobra.Command, _ []string) error {
 			if err := c.Help(); err != nil {
 				return err
