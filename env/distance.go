@@ -30,7 +30,7 @@ type Distance interface {
 	// error names the replica that goes around its link, or is not online.
 	// It takes a round trip to each server, by no link.
 	Check(ctx context.Context) error
-	// Watch measures round trips, some 40 a second, until the function it
+	// Watch measures round trips, some 40 a second by the link, until the function it
 	// returns is called, which tells what they were: the zero Trip where no
 	// link is in use. The measuring is done by the links' own processes.
 	Watch(ctx context.Context) (stop func(ctx context.Context) (replica, client Trip, err error), err error)

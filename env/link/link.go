@@ -35,7 +35,6 @@ type Link struct {
 	closed bool
 	pairs  map[*pair]struct{}
 	cuts   []*cut
-	hold   hold
 }
 
 // New listens on a free loopback port and forwards each connection made to
@@ -115,7 +114,6 @@ func (l *Link) forward(p *pair, d direction, from, to net.Conn) {
 				p.close()
 				return
 			}
-			l.wait(d)
 			if _, err := to.Write(buffer[:n]); err != nil {
 				return
 			}
