@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"lockcost/env/timer"
 	"lockcost/results"
 )
 
@@ -31,6 +32,7 @@ var (
 // exact is the server's inside. All of serve runs on one thread, which never
 // waits for the kernel while there is something to do.
 type exact struct {
+	clock     *timer.Clock
 	poll      int
 	listeners []net.Listener
 	ports     map[int32]int // which delay a listener or connection belongs to, by descriptor
@@ -45,7 +47,7 @@ type exact struct {
 // answer is one that is owed.
 type answer struct {
 	fd  int
-	due int64 // monotonic, ns
+	due time.Duration
 }
 
 func listenExact(delays []time.Duration) (*exact, error) {
@@ -54,7 +56,7 @@ func listenExact(delays []time.Duration) (*exact, error) {
 	if err != nil {
 		return nil, fmt.Errorf("epoll_create: %w", err)
 	}
-	s := &exact{poll: poll, delays: delays, ports: map[int32]int{}, doors: map[int32]bool{}, queues: make([][]answer, len(delays))}
+	s := &exact{clock: timer.NewClock(), poll: poll, delays: delays, ports: map[int32]int{}, doors: map[int32]bool{}, queues: make([][]answer, len(delays))}
 	for i := range delays {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
@@ -105,20 +107,20 @@ func (s *exact) late() []exactLate {
 func (s *exact) serve() {
 	runtime.LockOSThread()
 	events := make([]unix.EpollEvent, 64)
-	last := monotonic()
+	last := s.clock.Now()
 	for {
 		n := 0
-		if monotonic()-last > int64(restless) {
+		if s.clock.Now()-last > restless {
 			n, _ = unix.EpollWait(s.poll, events, -1) // an error is a signal's
 		} else {
 			n = look(s.poll, events)
 		}
 		for _, e := range events[:max(n, 0)] {
-			last = monotonic()
+			last = s.clock.Now()
 			s.handle(e.Fd, last)
 		}
 		if s.answer() {
-			last = monotonic()
+			last = s.clock.Now()
 		}
 	}
 }
@@ -134,7 +136,7 @@ func look(poll int, events []unix.EpollEvent) int {
 }
 
 // handle takes a connection or a request.
-func (s *exact) handle(fd int32, now int64) {
+func (s *exact) handle(fd int32, now time.Duration) {
 	delay := s.ports[fd]
 	if s.doors[fd] {
 		conn, _, err := unix.Accept4(int(fd), unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC)
@@ -158,18 +160,19 @@ func (s *exact) handle(fd int32, now int64) {
 		_, _ = unix.Write(int(fd), exactRefusal)
 		return
 	}
-	s.queues[delay] = append(s.queues[delay], answer{int(fd), now + int64(s.delays[delay])})
+	s.queues[delay] = append(s.queues[delay], answer{int(fd), now + s.delays[delay]})
 }
 
 // answer gives the answers that are due, and tells whether any is owed.
 func (s *exact) answer() (owed bool) {
 	for i, queue := range s.queues {
 		for len(queue) > 0 {
-			now := monotonic()
+			now := s.clock.Now()
 			if now < queue[0].due {
 				break
 			}
-			_, _ = unix.Write(queue[0].fd, exactReply) // who hung up needs none
+			// Who hung up needs none.
+			_, _, _ = unix.RawSyscall(unix.SYS_WRITE, uintptr(queue[0].fd), uintptr(unsafe.Pointer(&exactReply[0])), uintptr(len(exactReply)))
 			s.log(i, now-queue[0].due)
 			queue = queue[:copy(queue, queue[1:])]
 		}
@@ -179,8 +182,8 @@ func (s *exact) answer() (owed bool) {
 	return owed
 }
 
-func (s *exact) log(delay int, late int64) {
+func (s *exact) log(delay int, late time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.logs[delay].Record(late)
+	s.logs[delay].Record(int64(late))
 }

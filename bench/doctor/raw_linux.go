@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"lockcost/env/timer"
 	"lockcost/results"
 )
 
@@ -28,11 +29,11 @@ func timerLag(ctx context.Context, lag *results.Histogram, n int) error {
 // by other threads, and by the host of a virtual machine.
 func interruptions(ctx context.Context, into *results.Histogram, busy time.Duration) error {
 	return onThread(func() error {
-		began := monotonic()
-		for last := began; last-began < int64(busy); {
-			now := monotonic()
-			if gap := now - last; gap > int64(interruption) {
-				into.Record(gap)
+		clock := timer.NewClock()
+		for last := clock.Now(); last < busy; {
+			now := clock.Now()
+			if gap := now - last; gap > interruption {
+				into.Record(int64(gap))
 			}
 			last = now
 		}
@@ -58,22 +59,25 @@ func onThread(f func() error) error {
 // paced calls f n times, at absolute times that are 1/pace apart, and tells
 // it how many nanoseconds late it is.
 func paced(ctx context.Context, n int, f func(late int64) error) error {
-	const gap = int64(time.Second) / pace
-	due := monotonic()
+	const gap = time.Second / pace
+	// The runtime's clock, which is no system call: one of those has the
+	// runtime's watchdog look each 20 µs whether it blocks.
+	clock := timer.NewClock()
+	due := clock.Now()
 	for range n {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
 		due += gap
-		if err := sleepUntil(due); err != nil {
+		if err := sleepUntil(clock.Kernel(due)); err != nil {
 			return err
 		}
-		late := monotonic() - due
-		if err := f(late); err != nil {
+		late := clock.Now() - due
+		if err := f(int64(late)); err != nil {
 			return err
 		}
 		if late > gap {
-			due = monotonic() // a tick that was missed is one late tick, not many
+			due = clock.Now() // a tick that was missed is one late tick, not many
 		}
 	}
 	return nil
@@ -92,12 +96,6 @@ func sleepUntil(due int64) error {
 	}
 }
 
-func monotonic() int64 {
-	var now unix.Timespec
-	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &now) // cannot fail for this clock
-	return now.Nano()
-}
-
 // raw measures round trips by blocking write(2) and read(2).
 func (e *examination) raw(into *results.Histogram, command func() [][]byte) func(context.Context) error {
 	return func(ctx context.Context) error {
@@ -109,9 +107,9 @@ func (e *examination) raw(into *results.Histogram, command func() [][]byte) func
 			defer unix.Close(c.fd)
 			return paced(ctx, e.trips, func(int64) error {
 				c.prepare(command()...)
-				began := monotonic()
+				began := time.Now()
 				err := c.exchange()
-				into.Record(monotonic() - began)
+				into.Record(int64(time.Since(began)))
 				return err
 			})
 		})

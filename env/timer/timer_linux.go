@@ -9,8 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// NewClock starts a clock. It reads Go's monotonic clock and the kernel's close together, so
-// that a due time can be handed to the kernel as an absolute time.
+// NewClock starts a clock. It reads Go's monotonic clock and the kernel's
+// close together, so that a due time can be handed to the kernel as an
+// absolute time.
 func NewClock() *Clock {
 	best, gap := &Clock{}, int64(math.MaxInt64)
 	for range 10 {
@@ -24,6 +25,10 @@ func NewClock() *Clock {
 	}
 	return best
 }
+
+// Kernel is the kernel's CLOCK_MONOTONIC, in nanoseconds, at a time of the
+// clock's.
+func (c *Clock) Kernel(at time.Duration) int64 { return c.mono + int64(at) }
 
 func monotonic() int64 {
 	var t unix.Timespec
@@ -54,7 +59,7 @@ func New(c *Clock) (Timer, error) {
 }
 
 func (t *timerfd) Wait(until time.Duration) error {
-	spec := unix.ItimerSpec{Value: unix.NsecToTimespec(t.clock.mono + int64(until))}
+	spec := unix.ItimerSpec{Value: unix.NsecToTimespec(t.clock.Kernel(until))}
 	if err := unix.TimerfdSettime(t.fd, unix.TFD_TIMER_ABSTIME, &spec, nil); err != nil {
 		return fmt.Errorf("timerfd_settime: %w", err)
 	}
