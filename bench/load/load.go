@@ -3,10 +3,12 @@
 // every operation that was due meanwhile.
 //
 // The pipeline: a schedule says when each slot is due. Idle workers claim
-// the next slot, each waits for its own slot's due time on a kernel timer,
-// and runs the operation; there is no hand-off and no spinning. Samples go
-// to the worker's own buffer, are drained each second, and are sorted into
-// spans off the hot path. Every slot is accounted for.
+// the next slot, each waits for its own slot's due time and runs the
+// operation; there is no hand-off. Where the driver has a CPU to itself it
+// never sleeps meanwhile, but looks for replies and at the clock by turns
+// (poller); elsewhere kernel timers wake the workers. Samples go to the
+// worker's own buffer, are drained each second, and are sorted into spans
+// off the hot path. Every slot is accounted for.
 //
 // Two delays can come before an operation, and they are kept apart. Lag is
 // the instrument's: the slot was claimed in time and its timer woke late, or
