@@ -3,14 +3,13 @@ package bench
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"os/exec"
 	"syscall"
 	"testing"
 	"time"
 
 	"lockcost/env"
-	"lockcost/env/placement"
+	"lockcost/env/placement/placementtest"
 	"lockcost/env/process/processtest"
 	"lockcost/env/reexec"
 	"lockcost/results"
@@ -69,10 +68,7 @@ func measureStarved(ctx context.Context, stack *env.Stack) (results.Run, error) 
 }
 
 func TestStarvedDriverIsInvalid(t *testing.T) {
-	cpus, err := placement.Allowed()
-	if errors.Is(err, errors.ErrUnsupported) || len(cpus) < 2 {
-		t.Skip("needs two CPUs, and to say which")
-	}
+	cpus := placementtest.TwoCPUs(t)
 	stack := processtest.Start(t, env.Spec{Pin: cpus[1:]})
 	var run results.Run
 	p, err := reexec.Start(t.Context(), reexec.Options{Part: "starved driver", Config: stack.Redis, CPUs: cpus[:1]}, &run)

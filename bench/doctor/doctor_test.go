@@ -11,6 +11,7 @@ import (
 	"lockcost/bench/load"
 	"lockcost/env"
 	"lockcost/env/placement"
+	"lockcost/env/placement/placementtest"
 	"lockcost/env/process/processtest"
 	"lockcost/env/reexec"
 	"lockcost/env/timer"
@@ -92,9 +93,7 @@ func (s spinning) Wait(until time.Duration) error {
 // up to its whole length. At 1000 a second those are the ones after 800 to
 // 1000 µs, less what a round trip takes.
 func TestSpinningPacerFailsLinearity(t *testing.T) {
-	if !exactOffered || !placement.Current().Pinned {
-		t.Skip("needs Linux, and a CPU for the driver alone")
-	}
+	placementtest.OwnCPU(t)
 	good := linearity(t, nil)
 	bad := linearity(t, func(c *timer.Clock) (timer.Timer, error) {
 		inner, err := timer.New(c)

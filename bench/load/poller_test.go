@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"lockcost/env/placement"
+	"lockcost/env/placement/placementtest"
 	"lockcost/results"
 )
 
@@ -19,14 +20,6 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, err)
 	}
 	os.Exit(m.Run())
-}
-
-// needCPU skips where the driver has no CPU to itself, and so never polls.
-func needCPU(t *testing.T) {
-	t.Helper()
-	if p := placement.Current(); !p.Pinned {
-		t.Skip(p.Note)
-	}
 }
 
 // sleeping has f run by a driver that sleeps.
@@ -70,7 +63,7 @@ func echo(t *testing.T, n int) []net.Conn {
 // A poller that kept the scheduler to itself would leave replies to the
 // runtime's watchdog, which looks for them every 10 ms.
 func TestPollingStartsSoonerAndDelaysNoReply(t *testing.T) {
-	needCPU(t)
+	placementtest.OwnCPU(t) // without, a driver never polls
 	conns := echo(t, 50)
 	measure := func(polled bool) *Recording {
 		p := plan()
@@ -111,7 +104,7 @@ func TestPollingStartsSoonerAndDelaysNoReply(t *testing.T) {
 }
 
 func TestPollingIsNotCountedAsWork(t *testing.T) {
-	needCPU(t)
+	placementtest.OwnCPU(t) // without, a driver never polls
 	busy := func(work time.Duration) float64 {
 		p := plan()
 		p.Rate = 500
@@ -129,7 +122,7 @@ func TestPollingIsNotCountedAsWork(t *testing.T) {
 }
 
 func TestPollerNoticesThatItStoodStill(t *testing.T) {
-	needCPU(t)
+	placementtest.OwnCPU(t) // without, a driver never polls
 	p := plan()
 	p.Rate = 100
 	r := mustRun(t, p, func(_ context.Context, o *Op) error {
@@ -145,7 +138,7 @@ func TestPollerNoticesThatItStoodStill(t *testing.T) {
 }
 
 func TestFastSchedulesAreNotPolled(t *testing.T) {
-	needCPU(t)
+	placementtest.OwnCPU(t) // without, a driver never polls
 	p := plan()
 	p.Rate, p.Duration = 2*pollRateMost, 50*time.Millisecond
 	if r := mustRun(t, p, func(context.Context, *Op) error { return nil }); r.Instrument.Polled {

@@ -93,9 +93,8 @@ func (c *Child) Config(v any) error {
 // Ready tells the starter that the part is ready, and what it should know.
 func (c *Child) Ready(v any) error { return c.send(v, nil) }
 
-// Serve answers requests until the input ends, and then ends the part's
-// context. decode turns a request into the function that answers it; its
-// error, and the function's, go to the caller.
+// Serve has answer answer requests, one at a time, until the input ends, and
+// then ends the part's context. An error of answer's goes to the caller.
 func (c *Child) Serve(answer func(request json.RawMessage) (any, error)) error {
 	for {
 		var request json.RawMessage

@@ -32,8 +32,6 @@ type Options struct {
 	// Stderr takes what the part says there. Nil keeps its last lines for
 	// the errors that Start and Call return. A detached part needs a file.
 	Stderr *os.File
-	// Env is added to this process's environment.
-	Env []string
 }
 
 // Process is a part that was started.
@@ -75,7 +73,6 @@ func launch(o Options) (*Process, error) {
 	cmd := exec.Command(path)
 	cmd.Args[0] = "lockcost " + o.Part
 	cmd.Env = append(placement.Environ(), marker+"="+o.Part)
-	cmd.Env = append(cmd.Env, o.Env...)
 	cmd.SysProcAttr = attributes(o.Detached)
 	p := &Process{part: o.Part, cmd: cmd, stderr: new(bytes.Buffer), ended: make(chan struct{})}
 	cmd.Stderr = p.stderr

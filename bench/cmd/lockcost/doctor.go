@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -60,9 +59,7 @@ func examine(ctx context.Context, full bool, o output, stdout, stderr io.Writer)
 		return err
 	}
 	if o.format == "json" {
-		encoder := json.NewEncoder(stdout)
-		encoder.SetIndent("", "  ")
-		err = encoder.Encode(found)
+		err = printJSON(stdout, found)
 	} else {
 		err = results.WriteDoctor(stdout, found)
 	}

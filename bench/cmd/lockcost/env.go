@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -251,10 +250,4 @@ func printStatus(w io.Writer, format string, status supervisor.Status) error {
 		return printJSON(w, status)
 	}
 	return status.WriteText(w)
-}
-
-func printJSON(w io.Writer, v any) error {
-	encoder := json.NewEncoder(w)
-	encoder.SetIndent("", "  ")
-	return encoder.Encode(v)
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 
@@ -59,9 +58,7 @@ func plot(dir, out string, o output, stdout, stderr io.Writer) error {
 		}
 	}
 	if o.format == "json" {
-		encoder := json.NewEncoder(stdout)
-		encoder.SetIndent("", "  ")
-		return encoder.Encode(figures)
+		return printJSON(stdout, figures)
 	}
 	return results.WriteTable(stdout, record)
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -140,4 +141,10 @@ func (o *output) check() error {
 		return usage(fmt.Errorf("--format %q: must be text or json", o.format))
 	}
 	return nil
+}
+
+func printJSON(w io.Writer, v any) error {
+	encoder := json.NewEncoder(w)
+	encoder.SetIndent("", "  ")
+	return encoder.Encode(v)
 }

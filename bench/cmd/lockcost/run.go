@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -259,9 +258,7 @@ func (f *runFlags) measure(ctx context.Context, folder *results.Folder, p *progr
 
 func (f *runFlags) print(w io.Writer, record *results.Record) error {
 	if f.format == "json" {
-		encoder := json.NewEncoder(w)
-		encoder.SetIndent("", "  ")
-		return encoder.Encode(record)
+		return printJSON(w, record)
 	}
 	return results.WriteTable(w, record)
 }
