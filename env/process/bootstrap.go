@@ -14,7 +14,7 @@ import (
 // which take it most of its two seconds and which nobody here reads. It
 // needs nothing but the server, where mariadb-install-db also needs programs
 // of the client's package. No account is left that has no password.
-func (b *builder) bootstrap(ctx context.Context, v *server) error {
+func (v *ledger) bootstrap(ctx context.Context) error {
 	texts, err := systemTables(ctx, v.program)
 	if err != nil {
 		return err
@@ -22,22 +22,23 @@ func (b *builder) bootstrap(ctx context.Context, v *server) error {
 	script := strings.Join(append(append(
 		[]string{"CREATE DATABASE mysql;", "USE mysql;", "SET @auth_root_socket=NULL;"}, texts...),
 		"DELETE FROM global_priv WHERE User <> 'mariadb.sys';", "DELETE FROM proxies_priv;", ""), "\n")
-	setup := &server{name: "ledger set-up", port: v.port, dir: v.dir, program: v.program, as: v.as}
-	setup.args = append(v.args[:len(v.args):len(v.args)], "--bootstrap", "--log-warnings=0",
-		"--enforce-storage-engine=", "--max-allowed-packet=8M")
-	if setup.input, err = v.write("bootstrap.sql", script); err != nil {
+	setup := &server{name: "ledger set-up", kind: v.kind, port: v.port, dir: v.dir, program: v.program, as: v.as}
+	setup.input = filepath.Join(v.dir, "bootstrap.sql")
+	if err := v.write(setup.input, script); err != nil {
 		return err
 	}
-	if err := b.add(setup); err != nil {
+	args := append(v.args[:len(v.args):len(v.args)], "--bootstrap", "--log-warnings=0",
+		"--enforce-storage-engine=", "--max-allowed-packet=8M")
+	if err := v.runner.start(setup, args); err != nil {
 		return err
 	}
 	select {
-	case <-setup.end():
+	case <-setup.Ended():
 	case <-ctx.Done():
-		return setup.notReady(ctx, fmt.Errorf("making its system tables"))
+		return fmt.Errorf("making its system tables: %w", context.Cause(ctx))
 	}
 	if setup.how() != nil {
-		return setup.died()
+		return setup.Failure()
 	}
 	return os.Remove(setup.input)
 }

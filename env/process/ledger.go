@@ -2,9 +2,6 @@ package process
 
 import (
 	"context"
-	"crypto/rand"
-	"database/sql"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
@@ -12,68 +9,16 @@ import (
 	"path/filepath"
 	"strconv"
 	"syscall"
-	"time"
 
-	"lockcost/env"
-
-	"github.com/go-sql-driver/mysql"
+	"lockcost/env/assembly"
 )
 
-const (
-	database = "lockcost" // and the name of its user
-	// maxConnections is enough for the most workers a run has at 1000/s;
-	// the default 151 is not.
-	maxConnections = 2000
-	ledgerTimeout  = 3 * time.Second // of a dial, and of a reply, while it is not ready
-)
+// ledger is a MariaDB. Its durability is left as it is: only where it
+// listens, where it writes and how many it admits are set.
+type ledger struct{ *server }
 
-// startLedger makes an empty data folder and starts MariaDB on it.
-func (b *builder) startLedger(ctx context.Context) error {
-	if !b.spec.Ledger {
-		return nil
-	}
-	v, err := b.newLedger()
-	if err != nil {
-		return err
-	}
-	if err := b.bootstrap(ctx, v); err != nil {
-		return err
-	}
-	password := randomHex(16)
-	init, err := v.write("init.sql", welcome(password))
-	if err != nil {
-		return err
-	}
-	dsn := ledgerConfig(v.addr(), password)
-	v.answers = func(ctx context.Context) error { return ping(ctx, dsn) }
-	lasting := v.args
-	v.args = append(lasting[:len(lasting):len(lasting)], "--init-file="+init)
-	if err := b.launch(ctx, v); err != nil {
-		return err
-	}
-	v.args = lasting // a restart finds the user there
-	b.ledger, b.ledgerDSN = v, dsn.FormatDSN()
-	return os.Remove(init)
-}
-
-// newLedger describes the server. Its durability is left as it is: only
-// where it listens, where it writes and how many it admits are set.
-func (b *builder) newLedger() (*server, error) {
-	as, err := unprivileged()
-	if err != nil {
-		return nil, err
-	}
-	if as != nil {
-		if err := passable(b.folder.path); err != nil {
-			return nil, fmt.Errorf("mariadbd runs as nobody: %w", err)
-		}
-	}
-	v, err := b.newServer("ledger", env.KindLedger, as)
-	if err != nil {
-		return nil, err
-	}
-	v.program = b.programs.mariadb
-	v.args = []string{
+func ledgerArgs(v *server) []string {
+	return []string{
 		"--no-defaults",
 		"--datadir=" + v.dir,
 		"--tmpdir=" + v.dir,
@@ -82,40 +27,21 @@ func (b *builder) newLedger() (*server, error) {
 		"--socket=mariadbd.sock", // in its folder: a whole path may be too long for a socket
 		"--pid-file=mariadbd.pid",
 		"--skip-name-resolve",
-		"--max-connections=" + strconv.Itoa(maxConnections),
+		"--max-connections=" + strconv.Itoa(assembly.MaxConnections),
 	}
-	return v, nil
 }
 
-// welcome makes the database and its user, who comes over TCP and may do
-// anything: the server is the driver's own, and faults are injected by SQL
-// too. Each statement is on one line, as an init file must be.
-func welcome(password string) string {
-	return fmt.Sprintf(`CREATE DATABASE %[1]s;
-CREATE USER '%[1]s'@'127.0.0.1' IDENTIFIED BY '%[2]s';
-GRANT ALL ON *.* TO '%[1]s'@'127.0.0.1' WITH GRANT OPTION;
-`, database, password)
-}
-
-func ledgerConfig(addr, password string) *mysql.Config {
-	c := mysql.NewConfig()
-	c.Net, c.Addr, c.DBName = "tcp", addr, database
-	c.User, c.Passwd = database, password
-	return c
-}
-
-// ping checks that the ledger lets its user in and answers.
-func ping(ctx context.Context, dsn *mysql.Config) error {
-	c := dsn.Clone()
-	c.Timeout, c.ReadTimeout, c.WriteTimeout = ledgerTimeout, ledgerTimeout, ledgerTimeout
-	c.Logger = &mysql.NopLogger{}
-	connector, err := mysql.NewConnector(c)
-	if err != nil {
+// Start makes an empty data folder and starts MariaDB on it, which runs the
+// statements of text.
+func (v *ledger) Start(ctx context.Context, text string) error {
+	if err := v.bootstrap(ctx); err != nil {
 		return err
 	}
-	db := sql.OpenDB(connector)
-	defer db.Close()
-	return db.PingContext(ctx)
+	first := filepath.Join(v.dir, "init.sql")
+	if err := v.write(first, text); err != nil {
+		return err
+	}
+	return v.runner.start(v.server, append(v.args[:len(v.args):len(v.args)], "--init-file="+first))
 }
 
 // unprivileged returns whom MariaDB, which refuses to be root, is to run as;
@@ -136,24 +62,13 @@ func unprivileged() (*syscall.Credential, error) {
 	return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, nil
 }
 
-// write makes a file in the server's folder which the server can read and
-// other users cannot, and returns its path.
-func (v *server) write(name, text string) (string, error) {
-	path := filepath.Join(v.dir, name)
+// write makes a file which the server can read and other users cannot.
+func (v *server) write(path, text string) error {
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		return "", fmt.Errorf("%s: %w", v.name, err)
+		return err
 	}
 	if v.as != nil {
-		if err := os.Chown(path, int(v.as.Uid), int(v.as.Gid)); err != nil {
-			return "", fmt.Errorf("%s: %w", v.name, err)
-		}
+		return os.Chown(path, int(v.as.Uid), int(v.as.Gid))
 	}
-	return path, nil
-}
-
-// randomHex returns n random bytes in hexadecimal.
-func randomHex(n int) string {
-	b := make([]byte, n)
-	rand.Read(b) // never fails: it ends the program instead
-	return hex.EncodeToString(b)
+	return nil
 }

@@ -1,7 +1,6 @@
 package process
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -13,6 +12,7 @@ import (
 	"time"
 
 	"lockcost/env"
+	"lockcost/env/assembly"
 )
 
 // endTimeout bounds the wait for a server that was killed. The kernel may
@@ -29,7 +29,7 @@ type server struct {
 	args    []string
 	input   string              // file to read from; "" for nothing
 	as      *syscall.Credential // whom it runs as; nil for us
-	answers probe               // whether it answers
+	runner  *runner
 
 	mu     sync.Mutex
 	cmd    *exec.Cmd     // nil before the first start
@@ -37,10 +37,18 @@ type server struct {
 	endErr error         // how; valid once ended is closed
 }
 
-// probe returns nil when a server is as it should be, and else what is not.
-type probe func(context.Context) error
+func (v *server) addr() string { return assembly.Loopback(v.port) }
 
-func (v *server) addr() string { return loopback(v.port) }
+// Peer is part of assembly.Server.
+func (v *server) Peer() string { return v.addr() }
+
+// File is part of assembly.Server.
+func (v *server) File() string { return filepath.Join(v.dir, string(v.kind)+".conf") }
+
+// Directives is part of assembly.Server.
+func (v *server) Directives() string {
+	return fmt.Sprintf("port %d\nbind 127.0.0.1\ndir %q\ndaemonize no\n", v.port, v.dir)
+}
 
 // Node describes the server as it is now.
 func (v *server) Node() env.Node {
@@ -53,14 +61,14 @@ func (v *server) Node() env.Node {
 	return n
 }
 
-// start starts the process from p's thread.
-func (v *server) start(p *parent) error {
+// run starts the process from p's thread.
+func (v *server) run(p *parent, args []string) error {
 	log, err := os.OpenFile(v.log(), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
 		return fmt.Errorf("%s: %w", v.name, err)
 	}
 	defer log.Close()
-	cmd := exec.Command(v.program, v.args...)
+	cmd := exec.Command(v.program, args...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = v.dir, log, log
 	cmd.SysProcAttr = attributes(v.as)
 	if v.input != "" {
@@ -94,16 +102,15 @@ func (v *server) wait(w *warden, cmd *exec.Cmd, ended chan struct{}) {
 	close(ended)
 }
 
-// end returns a channel that is closed when the process has ended; nil
-// before the first start.
-func (v *server) end() <-chan struct{} {
+// Ended is part of assembly.Server: nil before the first start.
+func (v *server) Ended() <-chan struct{} {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return v.ended
 }
 
 func (v *server) running() bool {
-	ended := v.end()
+	ended := v.Ended()
 	if ended == nil {
 		return false
 	}
@@ -127,9 +134,9 @@ func (v *server) signal(sig syscall.Signal) error {
 	return nil
 }
 
-// kill ends the server as a crash does and waits until it is gone. One that
+// end ends the server as a crash does and waits until it is gone. One that
 // does not run is left alone.
-func (v *server) kill() error {
+func (v *server) end() error {
 	if !v.running() {
 		return nil
 	}
@@ -137,7 +144,7 @@ func (v *server) kill() error {
 		return err
 	}
 	select {
-	case <-v.end():
+	case <-v.Ended():
 		return nil
 	case <-time.After(endTimeout):
 		return fmt.Errorf("%s (process %d) has not ended %v after SIGKILL", v.name, v.Node().PID, endTimeout)
@@ -151,55 +158,15 @@ func (v *server) how() error {
 	return v.endErr
 }
 
-// await polls until ready returns nil. It fails when the server ends first,
-// and with the last thing that was not ready when ctx ends.
-func (v *server) await(ctx context.Context, ready probe) error {
-	// A probe that waits for a stranger on our port ends with the server.
-	alive, end := context.WithCancel(ctx)
-	defer end()
-	ended := v.end()
-	go func() {
-		select {
-		case <-ended:
-			end()
-		case <-alive.Done():
-		}
-	}()
-	tick := time.NewTicker(pollInterval)
-	defer tick.Stop()
-	for {
-		last := ready(alive)
-		if last == nil {
-			return nil
-		}
-		select {
-		case <-ended:
-			return v.died()
-		case <-ctx.Done():
-			return v.notReady(ctx, last)
-		case <-tick.C:
-		}
-	}
-}
-
-// notReady is the error of a server that ctx did not wait for any longer.
-func (v *server) notReady(ctx context.Context, last error) error {
-	cause := context.Cause(ctx)
-	if errors.Is(cause, context.Canceled) {
-		return fmt.Errorf("waiting for %s: %w", v.name, cause)
-	}
-	return fmt.Errorf("%s on %s: %w: %w%s", v.name, v.addr(), cause, last, v.logTail())
-}
-
-// died is the error of a server that ended by itself.
-func (v *server) died() error {
+// Failure is part of assembly.Server.
+func (v *server) Failure() error {
 	text := "exit status 0"
 	if how := v.how(); how != nil {
 		text = how.Error()
 	}
-	tail := v.logTail()
+	tail := v.LogTail()
 	if portWasTaken(tail) {
-		return fmt.Errorf("%s on %s: %w%s", v.name, v.addr(), errPortTaken, tail)
+		return fmt.Errorf("%s on %s: %w%s", v.name, v.addr(), assembly.ErrPortTaken, tail)
 	}
 	return fmt.Errorf("%s (%s) ended: %s%s", v.name, filepath.Base(v.program), text, tail)
 }
@@ -209,14 +176,12 @@ func (v *server) died() error {
 func (v *server) log() string { return v.dir + ".log" }
 
 const (
-	pollInterval = 10 * time.Millisecond
-	tailLines    = 8
-	tailBytes    = 8 << 10
+	tailLines = 8
+	tailBytes = 8 << 10
 )
 
-// logTail returns the last lines of the log, each indented on a line of its
-// own; "" where there are none.
-func (v *server) logTail() string {
+// LogTail is part of assembly.Server.
+func (v *server) LogTail() string {
 	raw, err := os.ReadFile(v.log())
 	if err != nil {
 		return ""

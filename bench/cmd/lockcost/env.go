@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"lockcost/bench"
+	"lockcost/env/assembly"
 	"lockcost/env/placement"
-	"lockcost/env/process"
 	"lockcost/env/supervisor"
 )
 
@@ -87,10 +87,10 @@ func (f *envUp) check() error {
 		return err
 	}
 	switch {
-	case f.Spec.Replicas < 0 || f.Spec.Replicas > process.MaxReplicas:
-		return usage(fmt.Errorf("--replicas %d: must be from 0 to %d", f.Spec.Replicas, process.MaxReplicas))
-	case f.Spec.Sentinels < 0 || f.Spec.Sentinels > process.MaxSentinels:
-		return usage(fmt.Errorf("--sentinels %d: must be from 0 to %d", f.Spec.Sentinels, process.MaxSentinels))
+	case f.Spec.Replicas < 0 || f.Spec.Replicas > assembly.MaxReplicas:
+		return usage(fmt.Errorf("--replicas %d: must be from 0 to %d", f.Spec.Replicas, assembly.MaxReplicas))
+	case f.Spec.Sentinels < 0 || f.Spec.Sentinels > assembly.MaxSentinels:
+		return usage(fmt.Errorf("--sentinels %d: must be from 0 to %d", f.Spec.Sentinels, assembly.MaxSentinels))
 	case f.ReplicaRTT < 0 || f.ReplicaRTT > 0 && f.Spec.Replicas == 0:
 		return usage(fmt.Errorf("--replica-rtt %v: must be from 0, and there must be a replica", f.ReplicaRTT))
 	case f.ReplicaRTT > mostRTT:

@@ -14,6 +14,7 @@ import (
 	"lockcost/bench"
 	"lockcost/bench/load"
 	"lockcost/env"
+	"lockcost/env/assembly"
 	"lockcost/env/external"
 	"lockcost/env/placement"
 	"lockcost/env/process"
@@ -112,6 +113,10 @@ func (f *runFlags) flags(c *cobra.Command) {
 	set.StringSliceVar(&f.servers.ReplicasAt, "replicas-at", nil, "external: the replicas, host:port,…")
 	set.StringSliceVar(&f.servers.Sentinels, "sentinel", nil, "external: the Sentinels, host:port,…")
 	set.StringVar(&f.servers.MasterName, "master-name", "mymaster", "external: the primary's name among the Sentinels")
+	set.StringSliceVar(&f.servers.Via, "via", nil, "external: where to dial servers that Sentinels announce elsewhere, ANNOUNCED=DIAL,… as host:port=host:port")
+	set.StringVar(&f.servers.TLS.CA, "tls-ca", "", "external: PEM file of the CA that signed the servers' certificates (default: those that this machine trusts); for rediss:// and the ledger's tls=true")
+	set.StringVar(&f.servers.TLS.Cert, "tls-cert", "", "external: PEM file of our certificate, for servers that want one")
+	set.StringVar(&f.servers.TLS.Key, "tls-key", "", "external: PEM file of its key")
 	set.StringVar(&f.ledger, "ledger", "", "external: the ledger, user:password@tcp(host:port)/database; none: do without one")
 	set.StringVar(&f.out, "out", "", "folder of the run (default results/<UTC time>)")
 }
@@ -150,25 +155,25 @@ func (f *runFlags) check(c *cobra.Command) error {
 
 // checkServers holds the flags about servers against each other.
 func (f *runFlags) checkServers(c *cobra.Command) error {
-	outside := []string{"redis", "replicas-at", "sentinel", "master-name"}
+	outside := []string{"redis", "replicas-at", "sentinel", "master-name", "via", "tls-ca", "tls-cert", "tls-key"}
 	started := []string{"replicas", "sentinels"}
 	distances := []string{"replica-rtt", "client-rtt", "rtt-jitter"}
 	switch f.env {
 	case "process":
 		if name := firstSet(c, outside); name != "" {
-			return fmt.Errorf("--%s names a server of yours: add --env external", name)
+			return fmt.Errorf("--%s is about servers of yours: add --env external", name)
 		}
 		if f.ledger != "" && f.ledger != "none" {
 			return errors.New("--ledger names a server of yours: add --env external, or use --ledger none")
 		}
-		if f.replicas < 0 || max(f.replicas, f.plan.WaitReplicas) > process.MaxReplicas {
-			return fmt.Errorf("--replicas %d, --wait-replicas %d: must be from 0 to %d", f.replicas, f.plan.WaitReplicas, process.MaxReplicas)
+		if f.replicas < 0 || max(f.replicas, f.plan.WaitReplicas) > assembly.MaxReplicas {
+			return fmt.Errorf("--replicas %d, --wait-replicas %d: must be from 0 to %d", f.replicas, f.plan.WaitReplicas, assembly.MaxReplicas)
 		}
 		if need := f.plan.Spec().Replicas; c.Flags().Changed("replicas") && f.replicas < need {
 			return fmt.Errorf("--replicas %d: a path waits for %d: start as many, or leave it out", f.replicas, need)
 		}
-		if f.sentinels < 0 || f.sentinels > process.MaxSentinels {
-			return fmt.Errorf("--sentinels %d: must be from 0 to %d", f.sentinels, process.MaxSentinels)
+		if f.sentinels < 0 || f.sentinels > assembly.MaxSentinels {
+			return fmt.Errorf("--sentinels %d: must be from 0 to %d", f.sentinels, assembly.MaxSentinels)
 		}
 	case "external":
 		if name := firstSet(c, distances); name != "" {
@@ -189,6 +194,9 @@ func (f *runFlags) checkServers(c *cobra.Command) error {
 			return fmt.Errorf("--ledger: %w", err)
 		}
 		f.servers.Ledger = f.ledger
+	}
+	if f.env == "external" {
+		return f.servers.Check()
 	}
 	return nil
 }

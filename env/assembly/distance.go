@@ -1,4 +1,4 @@
-package process
+package assembly
 
 import (
 	"context"
@@ -25,6 +25,9 @@ type distance struct {
 	toPrimary, toServers *links
 }
 
+// distanceTimeout bounds Set.
+const distanceTimeout = 30 * time.Second
+
 var _ env.Distance = (*distance)(nil)
 
 func (b *builder) distance() *distance {
@@ -43,7 +46,7 @@ func (b *builder) distance() *distance {
 
 // Set is part of env.Distance.
 func (d *distance) Set(ctx context.Context, replica, client, jitter time.Duration) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, readyTimeout, fmt.Errorf("not ready after %v", readyTimeout))
+	ctx, cancel := context.WithTimeoutCause(ctx, distanceTimeout, fmt.Errorf("not ready after %v", distanceTimeout))
 	defer cancel()
 	if err := d.set(ctx, replica, client, jitter); err != nil {
 		return fmt.Errorf("setting a distance of %v for replicas and %v for clients: %w", replica, client, err)
@@ -77,10 +80,10 @@ func (d *distance) set(ctx context.Context, replica, client, jitter time.Duratio
 func (d *distance) stillPrimary(ctx context.Context) error {
 	info, err := d.primary.info(ctx, "replication")
 	if err != nil {
-		return fmt.Errorf("%s on %s: %w", d.primary.name, d.primary.addr(), err)
+		return fmt.Errorf("%s on %s: %w", d.primary.name(), d.primary.addr(), err)
 	}
 	if at := masterOf(info); at != "" {
-		return fmt.Errorf("%s on %s is a replica of %s since a failover: start another stack", d.primary.name, d.primary.addr(), at)
+		return fmt.Errorf("%s on %s is a replica of %s since a failover: start another stack", d.primary.name(), d.primary.addr(), at)
 	}
 	return nil
 }
@@ -112,7 +115,7 @@ func (d *distance) agreed(ctx context.Context) error {
 	for _, v := range d.sentinels {
 		g.Go(func() error {
 			return v.await(gctx, func(ctx context.Context) error {
-				return v.sentinelAgrees(ctx, d.primary.addr(), len(d.replicas), len(d.sentinels)-1)
+				return v.sentinelAgrees(ctx, d.primary.Peer(), len(d.replicas), len(d.sentinels)-1)
 			})
 		})
 	}
@@ -122,7 +125,7 @@ func (d *distance) agreed(ctx context.Context) error {
 // way is the address by which replica i is to reach its primary.
 func (d *distance) way(i int) string {
 	if d.toPrimary.asked == 0 {
-		return d.primary.addr()
+		return d.primary.Peer()
 	}
 	return d.toPrimary.process.Addr(i)
 }
@@ -149,7 +152,7 @@ func (d *distance) Check(ctx context.Context) error {
 	for i, v := range d.replicas {
 		running.Go(func() {
 			if err := v.follows(ctx, d.way(i)); err != nil {
-				errs[i] = fmt.Errorf("%s: %w", v.name, err)
+				errs[i] = fmt.Errorf("%s: %w", v.name(), err)
 			}
 		})
 	}
@@ -159,7 +162,7 @@ func (d *distance) Check(ctx context.Context) error {
 	}
 	// Last, since a replica that goes astray is what it may suffer from.
 	if err := d.primary.replicasOnline(ctx, len(d.replicas)); err != nil {
-		return fmt.Errorf("%s: %w", d.primary.name, err)
+		return fmt.Errorf("%s: %w", d.primary.name(), err)
 	}
 	return nil
 }

@@ -1,11 +1,10 @@
-package process
+package assembly
 
 import (
 	"context"
 	"fmt"
 	"net"
 	"strconv"
-	"strings"
 	"time"
 
 	"lockcost/env"
@@ -22,7 +21,7 @@ func hasty(o *redis.Options) *redis.Options {
 	return o
 }
 
-// redisAnswers checks that the server answers, and that it is the process we
+// redisAnswers checks that the server answers, and that it is the server we
 // started and not a stranger's on the same port.
 func (v *server) redisAnswers(ctx context.Context) error {
 	if err := v.listens(ctx); err != nil {
@@ -46,8 +45,8 @@ func (v *server) listens(ctx context.Context) error {
 }
 
 func (v *server) isOurs(info map[string]string) error {
-	if pid := v.Node().PID; info["process_id"] != strconv.Itoa(pid) {
-		return fmt.Errorf("%s is answered by process %s, not by %d", v.addr(), info["process_id"], pid)
+	if file := info["config_file"]; file != v.File() {
+		return fmt.Errorf("%s is answered by a server of the configuration %q, not of %s", v.addr(), file, v.File())
 	}
 	return nil
 }
@@ -107,7 +106,8 @@ func (v *server) sentinelAnswers(ctx context.Context) error {
 	return v.isOurs(env.ParseInfo(text))
 }
 
-// sentinelAgrees checks that a Sentinel holds primary to be up and knows the
+// sentinelAgrees checks that a Sentinel holds the primary, which it knows by
+// its peer address, to be up and knows the
 // replicas and the other Sentinels, all of them up.
 func (v *server) sentinelAgrees(ctx context.Context, primary string, replicas, others int) error {
 	c := redis.NewSentinelClient(hasty(env.Redis{}.SentinelOptions(v.addr())))
@@ -116,8 +116,12 @@ func (v *server) sentinelAgrees(ctx context.Context, primary string, replicas, o
 	if err != nil {
 		return err
 	}
+	host, port, err := net.SplitHostPort(primary)
+	if err != nil {
+		return err
+	}
 	want := map[string]string{
-		"ip": "127.0.0.1", "port": portOf(primary), "flags": "master",
+		"ip": host, "port": port, "flags": "master",
 		"num-slaves": strconv.Itoa(replicas), "num-other-sentinels": strconv.Itoa(others),
 	}
 	for k, w := range want {
@@ -149,5 +153,3 @@ func allAre(list []map[string]string, flags string) error {
 	}
 	return nil
 }
-
-func portOf(addr string) string { return addr[strings.LastIndexByte(addr, ':')+1:] }

@@ -1,15 +1,11 @@
-package process
+package assembly
 
 import (
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net"
 	"strconv"
 )
-
-// errPortTaken is a start that failed because somebody else took the port.
-var errPortTaken = errors.New("port taken")
 
 // Ports are chosen below 32768, where Linux begins to hand out the local
 // ports of outgoing connections: a client's connection could otherwise sit
@@ -20,12 +16,12 @@ const (
 	portTries = 100
 )
 
-// freePort returns a loopback port on which nobody listens at this moment.
+// FreePort returns a loopback port on which nobody listens at this moment.
 // It is chosen at random so that two stacks starting at once seldom meet.
-func freePort() (int, error) {
+func FreePort() (int, error) {
 	for range portTries {
 		port := portFirst + rand.IntN(portLast-portFirst+1)
-		l, err := net.Listen("tcp4", loopback(port))
+		l, err := net.Listen("tcp4", Loopback(port))
 		if err != nil {
 			continue
 		}
@@ -37,4 +33,5 @@ func freePort() (int, error) {
 	return 0, fmt.Errorf("no free port among %d tried from %d to %d", portTries, portFirst, portLast)
 }
 
-func loopback(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }
+// Loopback is the address of a port there.
+func Loopback(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }

@@ -1,4 +1,4 @@
-package process
+package assembly
 
 import (
 	"context"
@@ -10,7 +10,7 @@ import (
 func (v *server) follow(ctx context.Context, addr string) error {
 	info, err := v.info(ctx, "replication")
 	if err != nil {
-		return fmt.Errorf("%s on %s: %w", v.name, v.addr(), err)
+		return fmt.Errorf("%s on %s: %w", v.name(), v.addr(), err)
 	}
 	if masterOf(info) == addr {
 		return nil
@@ -22,11 +22,11 @@ func (v *server) follow(ctx context.Context, addr string) error {
 	c := v.client()
 	defer c.Close()
 	if err := c.ReplicaOf(ctx, host, port).Err(); err != nil {
-		return fmt.Errorf("%s on %s: REPLICAOF %s %s: %w", v.name, v.addr(), host, port, err)
+		return fmt.Errorf("%s on %s: REPLICAOF %s %s: %w", v.name(), v.addr(), host, port, err)
 	}
 	// It is to come back from a crash by the same way.
 	if err := c.ConfigRewrite(ctx).Err(); err != nil {
-		return fmt.Errorf("%s on %s: CONFIG REWRITE: %w", v.name, v.addr(), err)
+		return fmt.Errorf("%s on %s: CONFIG REWRITE: %w", v.name(), v.addr(), err)
 	}
 	return nil
 }

@@ -1,0 +1,178 @@
+package assembly
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"lockcost/env"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// Most servers of a kind that a stack may have: it is to fit on one machine.
+const (
+	MaxReplicas  = 16
+	MaxSentinels = 15
+)
+
+const (
+	// masterName is what the Sentinels call the primary.
+	masterName = "mymaster"
+	// startAttempts bounds how often a start is tried when somebody else
+	// takes a port between our probing it and the server's binding it.
+	startAttempts = 5
+
+	defaultDownAfter       = 5 * time.Second
+	defaultFailoverTimeout = time.Minute
+	// linkedFailoverTimeout is longer than any use of a stack: after it
+	// Sentinel would send a replica around its link.
+	linkedFailoverTimeout = 24 * time.Hour
+)
+
+// Options say how a stack's servers are run.
+type Options struct {
+	Provider string        // the stack's
+	Ready    time.Duration // bounds a start, retries included
+	// Open makes a Runner for one stack.
+	Open func(ctx context.Context) (Runner, error)
+}
+
+// Check tells what no stack can have.
+func Check(spec env.Spec) error {
+	if spec.Replicas < 0 || spec.Replicas > MaxReplicas || spec.Sentinels < 0 || spec.Sentinels > MaxSentinels {
+		return fmt.Errorf("a stack of %d replicas and %d Sentinels: at most %d and %d", spec.Replicas, spec.Sentinels, MaxReplicas, MaxSentinels)
+	}
+	return nil
+}
+
+// Start starts what spec asks for and returns when all of it is ready, or
+// when o.Ready or ctx is over. An error tells which server was not ready, and
+// ends with the last lines of that server's log; nothing is left of the
+// stack then. Where a port was taken it is tried again.
+func Start(ctx context.Context, spec env.Spec, o Options) (*env.Stack, error) {
+	if err := Check(spec); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, o.Ready, fmt.Errorf("not ready after %v", o.Ready))
+	defer cancel()
+	for attempt := 1; ; attempt++ {
+		s, err := start(ctx, spec, o)
+		if err == nil {
+			return s, nil
+		}
+		if !errors.Is(err, ErrPortTaken) || attempt == startAttempts {
+			return nil, fmt.Errorf("starting a stack: %w", err)
+		}
+	}
+}
+
+func start(ctx context.Context, spec env.Spec, o Options) (_ *env.Stack, err error) {
+	runner, err := o.Open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	b := builder{stack: &stack{runner: runner}, spec: spec}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, b.stack.Close())
+		}
+	}()
+	if err := b.placeAll(ctx); err != nil {
+		return nil, err
+	}
+	g, gctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return b.startRedis(gctx) })
+	g.Go(func() error { return b.startLedger(gctx) })
+	if err := g.Wait(); err != nil {
+		return nil, err
+	}
+	return b.describe(o.Provider), nil
+}
+
+// builder starts the servers of one stack.
+type builder struct {
+	*stack
+	spec env.Spec
+
+	primary   *server
+	replicas  []*server
+	sentinels []*server
+	ledger    *server // nil without one
+	ledgerDSN string
+}
+
+// placeAll gives every server its place.
+func (b *builder) placeAll(ctx context.Context) (err error) {
+	if b.primary, err = b.placeRedis(ctx, "primary"); err != nil {
+		return err
+	}
+	for i := range b.spec.Replicas {
+		v, err := b.placeRedis(ctx, fmt.Sprintf("replica-%d", i+1))
+		if err != nil {
+			return err
+		}
+		b.replicas = append(b.replicas, v)
+	}
+	for i := range b.spec.Sentinels {
+		v, err := b.place(ctx, fmt.Sprintf("sentinel-%d", i+1), env.KindSentinel)
+		if err != nil {
+			return err
+		}
+		v.answers = v.sentinelAnswers
+		b.sentinels = append(b.sentinels, v)
+	}
+	if b.spec.Ledger {
+		b.ledger, err = b.place(ctx, "ledger", env.KindLedger)
+	}
+	return err
+}
+
+func (b *builder) placeRedis(ctx context.Context, name string) (*server, error) {
+	v, err := b.place(ctx, name, env.KindRedis)
+	if err == nil {
+		v.answers = v.redisAnswers
+	}
+	return v, err
+}
+
+// describe returns the stack as its users see it.
+func (b *builder) describe(provider string) *env.Stack {
+	d := &env.Stack{
+		Provider: provider,
+		Ledger:   b.ledgerDSN,
+		Faults:   b.stack,
+		Pinned:   b.runner.Pinned(),
+		Close:    b.stack.Close,
+		Redis:    b.redis(),
+	}
+	for _, v := range b.servers {
+		d.Nodes = append(d.Nodes, v.Node())
+	}
+	if b.spec.Links {
+		d.Distance = b.distance()
+	}
+	return d
+}
+
+// redis returns the addresses of the Redis servers and Sentinels.
+func (b *builder) redis() env.Redis {
+	r := env.Redis{Primary: b.primary.addr()}
+	for _, v := range b.replicas {
+		r.Replicas = append(r.Replicas, v.addr())
+	}
+	for _, v := range b.sentinels {
+		r.Sentinels = append(r.Sentinels, v.addr())
+		r.MasterName = masterName
+	}
+	for _, v := range b.servers {
+		if v.Peer() != v.addr() && v != b.ledger {
+			if r.Via == nil {
+				r.Via = map[string]string{}
+			}
+			r.Via[v.Peer()] = v.addr()
+		}
+	}
+	return r
+}
