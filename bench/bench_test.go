@@ -43,7 +43,8 @@ const benchRate = 1000
 
 // shared is the stack of all benchmarks: one that is started for them, or
 // the servers that LOCKCOST_REDIS, LOCKCOST_REPLICAS, LOCKCOST_SENTINEL,
-// LOCKCOST_MASTER_NAME and LOCKCOST_LEDGER name.
+// LOCKCOST_MASTER_NAME and LOCKCOST_LEDGER name, reached as LOCKCOST_VIA,
+// LOCKCOST_TLS_CA, LOCKCOST_TLS_CERT and LOCKCOST_TLS_KEY say.
 var shared rig
 
 type rig struct {
@@ -87,6 +88,10 @@ func startBenchStack(ctx context.Context) (*env.Stack, error) {
 	own := external.Provider{
 		Redis: os.Getenv("LOCKCOST_REDIS"), ReplicasAt: list("LOCKCOST_REPLICAS"), Sentinels: list("LOCKCOST_SENTINEL"),
 		MasterName: os.Getenv("LOCKCOST_MASTER_NAME"), Ledger: os.Getenv("LOCKCOST_LEDGER"),
+		Via: list("LOCKCOST_VIA"),
+		TLS: external.TLSFiles{
+			CA: os.Getenv("LOCKCOST_TLS_CA"), Cert: os.Getenv("LOCKCOST_TLS_CERT"), Key: os.Getenv("LOCKCOST_TLS_KEY"),
+		},
 	}
 	if own.Redis != "" || len(own.Sentinels) > 0 {
 		return own.Start(ctx, env.Spec{Ledger: own.Ledger != ""})

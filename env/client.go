@@ -49,13 +49,16 @@ func quiet(addr string) *redis.Options {
 	}
 }
 
+// tls is r.TLS for one server; nil for none.
 func (r Redis) tls(addr string) *tls.Config {
-	if !r.TLS {
+	if r.TLS == nil {
 		return nil
 	}
 	host, _, err := net.SplitHostPort(addr)
 	if err != nil {
 		host = addr
 	}
-	return &tls.Config{ServerName: host, MinVersion: tls.VersionTLS12}
+	c := r.TLS.Clone()
+	c.ServerName = host
+	return c
 }

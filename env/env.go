@@ -5,6 +5,7 @@ package env
 
 import (
 	"context"
+	"crypto/tls"
 	"time"
 )
 
@@ -71,7 +72,9 @@ type Redis struct {
 	Username   string
 	Password   string
 	DB         int
-	TLS        bool // verified against the system's roots
+	// TLS is how every server is verified, and what we show of ourselves; nil
+	// for no TLS. Without a ServerName it is the host that is dialled.
+	TLS *tls.Config
 	// Via is the addresses to dial in place of those announced: Distance.Via
 	// at the time. Nil for none.
 	Via map[string]string
@@ -87,6 +90,8 @@ type Node struct {
 	Kind Kind
 	Addr string
 	PID  int // 0 where the server is not a process of this machine's that we started
+	// Container is the id of the container it runs in; "" for none.
+	Container string
 }
 
 // Kind is the kind of server a node is.

@@ -2,7 +2,6 @@ package workloads
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"iter"
 	"strconv"
@@ -170,18 +169,15 @@ func (p Path) config(r env.Redis, s Settings) lock.Config {
 	if given := p.value("pool"); given != "" {
 		size, _ = strconv.Atoi(given) // checked when it was set
 	}
-	config := lock.Config{
+	return lock.Config{
 		Primary: r.Primary, Sentinels: r.Sentinels, MasterName: r.MasterName,
 		Via:      r.Via,
 		Username: r.Username, Password: r.Password, DB: r.DB,
 		SentinelUsername: r.SentinelUsername, SentinelPassword: r.SentinelPassword,
 		PoolSize:    size,
 		ReadTimeout: max(s.OpTimeout, s.WaitTimeout) + replyMargin,
+		TLS:         r.TLS,
 	}
-	if r.TLS {
-		config.TLS = &tls.Config{MinVersion: tls.VersionTLS12}
-	}
-	return config
 }
 
 // Check asks the servers for what the path needs beyond an answer, and says

@@ -82,7 +82,7 @@ func newExamination(ctx context.Context, o Options) (_ *examination, err error) 
 // connect opens the driver's connections to Redis.
 func (e *examination) connect(ctx context.Context) (err error) {
 	r := e.Redis
-	if r.Primary == "" || r.TLS {
+	if r.Primary == "" || r.TLS != nil {
 		return nil
 	}
 	e.client, err = lock.Open(ctx, lock.Config{

@@ -1,6 +1,7 @@
 package external
 
 import (
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -21,7 +22,7 @@ type endpoint struct {
 	addr               string // host:port
 	username, password string
 	db                 int
-	tls                bool
+	tls, plain         bool // as its URL says; neither where it is host:port
 }
 
 // parse takes an address apart. Its errors quote nothing of s, which may
@@ -41,7 +42,7 @@ func parse(s, defaultPort string) (endpoint, error) {
 		return endpoint{}, errors.New("not a Redis URL: want redis://user:password@host:port/db, " +
 			"with special characters of the password as %XX")
 	}
-	e := endpoint{addr: o.Addr, username: o.Username, password: o.Password, db: o.DB, tls: o.TLSConfig != nil}
+	e := endpoint{addr: o.Addr, username: o.Username, password: o.Password, db: o.DB, tls: o.TLSConfig != nil, plain: o.TLSConfig == nil}
 	if host, ok := strings.CutSuffix(o.Addr, ":"+redisPort); ok && !strings.Contains(s, ":"+redisPort) {
 		e.addr = withPort(host, defaultPort) // the parser's default, not the user's word
 	}
@@ -57,34 +58,56 @@ func withPort(addr, port string) string {
 
 // addresses takes all addresses apart.
 func (p Provider) addresses() (r env.Redis, err error) {
+	secure, err := p.TLS.load()
+	if err != nil {
+		return r, err
+	}
+	if r.Via, err = p.via(); err != nil {
+		return r, fmt.Errorf("--via: %w", err)
+	}
 	if p.Redis != "" {
 		e, err := parse(p.Redis, redisPort)
 		if err != nil {
 			return r, fmt.Errorf("the primary's address: %w", err)
 		}
-		r = env.Redis{Primary: e.addr, Username: e.username, Password: e.password, DB: e.db, TLS: e.tls}
+		r.Primary, r.Username, r.Password, r.DB = e.addr, e.username, e.password, e.db
+		if e.tls {
+			r.TLS = secure
+		}
 	}
 	for i, s := range p.ReplicasAt {
-		e, err := parse(s, redisPort)
-		if err == nil && e.password != "" && e.password != r.Password {
-			err = errors.New("a replica has its primary's password: give it with the primary's address")
-		}
-		if err != nil {
+		if err := addReplica(&r, s); err != nil {
 			return r, fmt.Errorf("the address of replica %d: %w", i+1, err)
 		}
-		r.Replicas = append(r.Replicas, e.addr)
 	}
 	for i, s := range p.Sentinels {
-		if err := p.addSentinel(&r, s); err != nil {
+		if err := p.addSentinel(&r, s, secure); err != nil {
 			return r, fmt.Errorf("the address of Sentinel %d: %w", i+1, err)
 		}
 	}
 	return r, nil
 }
 
+// addReplica adds one replica, which has its primary's password and TLS.
+func addReplica(r *env.Redis, s string) error {
+	e, err := parse(s, redisPort)
+	switch {
+	case err != nil:
+		return err
+	case e.password != "" && e.password != r.Password:
+		return errors.New("a replica has its primary's password: give it with the primary's address")
+	case e.tls && r.TLS == nil, e.plain && r.TLS != nil:
+		return errMixedTLS
+	}
+	r.Replicas = append(r.Replicas, e.addr)
+	return nil
+}
+
+var errMixedTLS = errors.New("TLS must be used with every server or with none: rediss:// for all, or redis://")
+
 // addSentinel adds one Sentinel. All of them have one password, and TLS is
 // used with all servers or with none.
-func (p Provider) addSentinel(r *env.Redis, s string) error {
+func (p Provider) addSentinel(r *env.Redis, s string, secure *tls.Config) error {
 	e, err := parse(s, sentinelPort)
 	if err != nil {
 		return err
@@ -95,11 +118,14 @@ func (p Provider) addSentinel(r *env.Redis, s string) error {
 		}
 		r.SentinelUsername, r.SentinelPassword = e.username, e.password
 	}
-	if e.tls && !r.TLS {
+	if e.plain && r.TLS != nil {
+		return errMixedTLS
+	}
+	if e.tls && r.TLS == nil {
 		if p.Redis != "" || len(r.Sentinels) > 0 {
-			return errors.New("TLS must be used with every server or with none: rediss:// for all, or redis://")
+			return errMixedTLS
 		}
-		r.TLS = true
+		r.TLS = secure
 	}
 	r.MasterName = p.MasterName
 	r.Sentinels = append(r.Sentinels, e.addr)

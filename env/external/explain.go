@@ -3,7 +3,6 @@ package external
 import (
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -34,25 +33,26 @@ func reach(ctx context.Context, what string, o *redis.Options) error {
 	defer cancel()
 	c, err := (&net.Dialer{}).DialContext(ctx, "tcp", o.Addr)
 	if err != nil {
-		return unreachable(what, err, false)
+		return unreachable(what, err, nil)
 	}
 	defer c.Close()
 	if o.TLSConfig == nil {
 		return nil
 	}
-	err = tls.Client(c, o.TLSConfig).HandshakeContext(ctx)
+	s := tls.Client(c, o.TLSConfig)
+	err = s.HandshakeContext(ctx)
 	if isTimeout(err) || err != nil && closed(err) {
 		return fmt.Errorf("%s does not begin TLS: if it has none, give its address as redis://", what)
 	}
 	if err != nil {
-		return unreachable(what, err, true)
+		return unreachable(what, err, o.TLSConfig)
 	}
-	return nil
+	return admitted(what, s, o.TLSConfig)
 }
 
 // explain turns what a Redis client could not do into a line that says what
 // to try. what names the server.
-func explain(what string, err error, overTLS bool) error {
+func explain(what string, err error, secure *tls.Config) error {
 	for _, r := range replies {
 		if strings.Contains(err.Error(), r.contains) {
 			return fmt.Errorf("%s %s", what, r.advice)
@@ -62,25 +62,27 @@ func explain(what string, err error, overTLS bool) error {
 	if errors.As(err, &reply) && !errors.Is(err, redis.Nil) {
 		return fmt.Errorf("%s answers %q", what, firstLine(reply.Error()))
 	}
-	return unreachable(what, err, overTLS)
+	return unreachable(what, err, secure)
 }
 
 // unreachable tells why a server gave no answer that could be understood.
-func unreachable(what string, err error, overTLS bool) error {
+// secure is how TLS was spoken to it; nil for not at all.
+func unreachable(what string, err error, secure *tls.Config) error {
 	var (
 		name  *net.DNSError
-		cert  *tls.CertificateVerificationError
 		plain tls.RecordHeaderError
-		host  x509.HostnameError
 		dial  *net.OpError
 	)
+	if secure != nil {
+		if err := distrust(what, err, secure); err != nil {
+			return err
+		}
+	}
 	switch {
 	case errors.Is(err, context.Canceled):
 		return fmt.Errorf("%s: %w", what, err)
 	case errors.As(err, &name):
 		return fmt.Errorf("%s: no address is known for %s: correct the name", what, name.Name)
-	case errors.As(err, &cert), errors.As(err, &host):
-		return fmt.Errorf("%s has a certificate that does not verify: %w", what, err)
 	case errors.As(err, &plain):
 		return fmt.Errorf("%s does not speak TLS: give its address as redis://", what)
 	case errors.Is(err, syscall.ECONNREFUSED):
@@ -89,7 +91,7 @@ func unreachable(what string, err error, overTLS bool) error {
 		return fmt.Errorf("%s: nothing answers there (timed out): see that it runs and that no firewall is between", what)
 	case errors.As(err, &dial) && dial.Op == "dial":
 		return fmt.Errorf("%s: nothing answers there (%w)", what, dial.Err)
-	case closed(err) && !overTLS:
+	case closed(err) && secure == nil:
 		return fmt.Errorf("%s closes the connection: if it wants TLS, give its address as rediss://", what)
 	case closed(err):
 		return fmt.Errorf("%s closes the connection", what)

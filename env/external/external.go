@@ -19,8 +19,7 @@ import (
 const DefaultMasterName = "mymaster"
 
 // Provider finds a stack at addresses. An address is host:port, or a URL
-// redis://user:password@host:port/db, or rediss:// for TLS, verified against
-// the system's roots.
+// redis://user:password@host:port/db, or rediss:// for TLS.
 type Provider struct {
 	// Redis is the primary. Where it is "" the Sentinels are asked for it.
 	Redis string
@@ -35,9 +34,31 @@ type Provider struct {
 	// Ledger is a data source name as github.com/go-sql-driver/mysql has
 	// it: user:password@tcp(host:port)/database. "" means no ledger.
 	Ledger string
+	// TLS is what verifies the servers of rediss:// addresses, and a ledger
+	// whose data source name says tls=true.
+	TLS TLSFiles
+	// Via is where to dial servers that Sentinels announce at addresses that
+	// are not reached from here, each ANNOUNCED=DIAL, both host:port.
+	Via []string
 }
 
 var _ env.Provider = Provider{}
+
+// Check checks what can be checked without asking a server: that each address
+// can be read, the files of TLS, and that they fit together.
+func (p Provider) Check() error {
+	r, err := p.addresses()
+	if err != nil {
+		return err
+	}
+	if _, err := p.secureLedger(); err != nil {
+		return err
+	}
+	if p.TLS.given() && r.TLS == nil && !verified(p.Ledger) {
+		return errors.New("files for TLS were given and no server uses it: give addresses as rediss://, or the ledger's with tls=true")
+	}
+	return nil
+}
 
 // Start checks every server and returns the stack. spec.Replicas is how many
 // replicas the primary must have online, known to the stack or not;
@@ -50,9 +71,15 @@ func (p Provider) Start(ctx context.Context, spec env.Spec) (*env.Stack, error) 
 	if err := p.lacks(spec); err != nil {
 		return nil, err
 	}
-	s := &env.Stack{Provider: "external", Ledger: p.Ledger, Close: func() error { return nil }}
+	if err := p.Check(); err != nil {
+		return nil, err
+	}
+	s := &env.Stack{Provider: "external", Close: func() error { return nil }}
 	var err error
 	if s.Redis, err = p.addresses(); err != nil {
+		return nil, err
+	}
+	if s.Ledger, err = p.secureLedger(); err != nil {
 		return nil, err
 	}
 	if s.Redis.Primary == "" {
@@ -67,7 +94,7 @@ func (p Provider) Start(ctx context.Context, spec env.Spec) (*env.Stack, error) 
 	if p.Ledger == "" {
 		return s, nil
 	}
-	addr, err := checkLedger(ctx, p.Ledger)
+	addr, err := checkLedger(ctx, s.Ledger)
 	if err != nil {
 		return nil, err
 	}

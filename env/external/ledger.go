@@ -57,7 +57,7 @@ func explainLedger(what string, c *mysql.Config, err error) error {
 		if errors.Is(err, driver.ErrBadConn) || errors.Is(err, mysql.ErrInvalidConn) {
 			return fmt.Errorf("%s closes the connection: is it a MySQL or MariaDB?", what)
 		}
-		return unreachable(what, err, c.TLS != nil)
+		return unreachable(what, err, c.TLS)
 	}
 	switch refusal.Number {
 	case deniedUser:
@@ -72,4 +72,36 @@ func explainLedger(what string, c *mysql.Config, err error) error {
 		return fmt.Errorf("%s has as many connections as it admits: see its max_connections", what)
 	}
 	return fmt.Errorf("%s answers %q", what, firstLine(refusal.Error()))
+}
+
+// ownTLS is what the driver calls our TLS settings.
+const ownTLS = "lockcost"
+
+// verified tells whether a data source name asks for TLS that verifies the
+// server.
+func verified(dsn string) bool {
+	c, err := mysql.ParseDSN(dsn)
+	return err == nil && dsn != "" && c.TLSConfig == "true"
+}
+
+// secureLedger returns the ledger's data source name, whose tls=true is
+// verified by the files of p.TLS where there are any: the driver knows only
+// names of settings, which it keeps for the whole process.
+func (p Provider) secureLedger() (dsn string, err error) {
+	if !p.TLS.given() || !verified(p.Ledger) {
+		return p.Ledger, nil
+	}
+	secure, err := p.TLS.load()
+	if err != nil {
+		return "", err
+	}
+	if err := mysql.RegisterTLSConfig(ownTLS, secure); err != nil {
+		return "", fmt.Errorf("the ledger's TLS: %w", err)
+	}
+	c, err := mysql.ParseDSN(p.Ledger)
+	if err != nil {
+		return "", errors.New("the ledger's data source name cannot be read: want " + dsnForm)
+	}
+	c.TLSConfig, c.TLS = ownTLS, nil
+	return c.FormatDSN(), nil
 }

@@ -13,13 +13,19 @@ import (
 )
 
 // askForPrimary asks the Sentinels, one after the other, where the primary
-// is. It fails when none of them tells, with the reason of each.
+// is, and returns the address to dial. It fails when none of them tells, with
+// the reason of each, and when what the first announces is not reached.
 func askForPrimary(ctx context.Context, r env.Redis) (string, error) {
 	var errs []error
 	for _, addr := range r.Sentinels {
 		m, err := master(ctx, r, addr)
 		if err == nil {
-			return net.JoinHostPort(m["ip"], m["port"]), nil
+			announced := net.JoinHostPort(m["ip"], m["port"])
+			at := dialled(r, announced)
+			if err := reach(ctx, "Redis at "+at, r.Options(at)); err != nil {
+				return "", announcedAs(err, r, addr, announced)
+			}
+			return at, nil
 		}
 		errs = append(errs, err)
 	}
@@ -42,7 +48,7 @@ func checkSentinel(ctx context.Context, r env.Redis, addr string, primary identi
 	if m["flags"] != "master" {
 		return fmt.Errorf("%s holds %s to be %q: wait until it holds it to be up", what, r.MasterName, m["flags"])
 	}
-	return nil
+	return checkAnnounced(ctx, r, addr, net.JoinHostPort(m["ip"], m["port"]), primary)
 }
 
 // master returns what a Sentinel knows of the primary.
