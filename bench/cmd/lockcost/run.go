@@ -14,6 +14,7 @@ import (
 	"lockcost/bench"
 	"lockcost/bench/load"
 	"lockcost/env"
+	"lockcost/env/assembly"
 	"lockcost/env/external"
 	"lockcost/env/placement"
 	"lockcost/env/process"
@@ -165,14 +166,14 @@ func (f *runFlags) checkServers(c *cobra.Command) error {
 		if f.ledger != "" && f.ledger != "none" {
 			return errors.New("--ledger names a server of yours: add --env external, or use --ledger none")
 		}
-		if f.replicas < 0 || max(f.replicas, f.plan.WaitReplicas) > process.MaxReplicas {
-			return fmt.Errorf("--replicas %d, --wait-replicas %d: must be from 0 to %d", f.replicas, f.plan.WaitReplicas, process.MaxReplicas)
+		if f.replicas < 0 || max(f.replicas, f.plan.WaitReplicas) > assembly.MaxReplicas {
+			return fmt.Errorf("--replicas %d, --wait-replicas %d: must be from 0 to %d", f.replicas, f.plan.WaitReplicas, assembly.MaxReplicas)
 		}
 		if need := f.plan.Spec().Replicas; c.Flags().Changed("replicas") && f.replicas < need {
 			return fmt.Errorf("--replicas %d: a path waits for %d: start as many, or leave it out", f.replicas, need)
 		}
-		if f.sentinels < 0 || f.sentinels > process.MaxSentinels {
-			return fmt.Errorf("--sentinels %d: must be from 0 to %d", f.sentinels, process.MaxSentinels)
+		if f.sentinels < 0 || f.sentinels > assembly.MaxSentinels {
+			return fmt.Errorf("--sentinels %d: must be from 0 to %d", f.sentinels, assembly.MaxSentinels)
 		}
 	case "external":
 		if name := firstSet(c, distances); name != "" {
