@@ -52,9 +52,17 @@ bench: deps
 deps:
 	@sh env/deps.sh redis-server=redis-server mariadbd=mariadb-server-core
 
-# What only the tests need: Java reads the interval logs that we write.
+# What only the tests need: Java reads the interval logs that we write, and
+# what talks to Redis is tried on other versions of it. The mirror has the
+# first of the suites on Debian, another one on Ubuntu. Where it has none, those
+# tests are skipped, or fail in CI.
+SERVERS := $${XDG_CACHE_HOME:-$$HOME/.cache}/lockcost/servers
+SUITES  := trixie,questing,resolute
+
 test-deps:
 	@sh env/deps.sh java=default-jre-headless /usr/share/java/hdrhistogram.jar=libhdrhistogram-java
+	@sh env/unpack.sh "$(SERVERS)/valkey-8" $(SUITES) valkey-tools valkey-server || [ -z "$$CI" ]
+	@sh env/unpack.sh "$(SERVERS)/redis-8" $(SUITES) redis-tools redis-server || [ -z "$$CI" ]
 
 build:
 	go build -buildvcs=auto -o $(BIN) ./bench/cmd/lockcost

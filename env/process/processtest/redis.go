@@ -10,8 +10,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"lockcost/env/process"
 )
 
 // In the settings of Redis and Sentinel these stand for a free port each.
@@ -30,21 +28,30 @@ const (
 // where it is not installed that is told as Start tells it.
 func Redis(t testing.TB, settings ...string) (addr string) {
 	t.Helper()
-	return bare(t, append([]string{`save ""`}, settings...))
+	return RedisOf(t, Installed, settings...)
 }
 
 // Sentinel is Redis for a Sentinel.
 func Sentinel(t testing.TB, settings ...string) (addr string) {
 	t.Helper()
-	return bare(t, settings, "--sentinel")
+	return SentinelOf(t, Installed, settings...)
 }
 
-func bare(t testing.TB, settings []string, args ...string) string {
+// RedisOf is Redis in a version of its own.
+func RedisOf(t testing.TB, v Version, settings ...string) (addr string) {
 	t.Helper()
-	program, err := exec.LookPath("redis-server")
-	if err != nil {
-		Need(t, &process.MissingError{Program: "redis-server", Package: "redis-server"})
-	}
+	return bare(t, v, append([]string{`save ""`}, settings...))
+}
+
+// SentinelOf is Sentinel in a version of its own.
+func SentinelOf(t testing.TB, v Version, settings ...string) (addr string) {
+	t.Helper()
+	return bare(t, v, settings, "--sentinel")
+}
+
+func bare(t testing.TB, v Version, settings []string, args ...string) string {
+	t.Helper()
+	program := v.find(t)
 	var log string
 	for range portAttempts { // a port may be taken until the server takes it
 		s := &bareServer{port: freePort(t)}
@@ -60,7 +67,7 @@ func bare(t testing.TB, settings []string, args ...string) string {
 		s.kill()
 		log = s.log.String()
 	}
-	t.Fatalf("redis-server with %q does not listen:\n%s", settings, log)
+	t.Fatalf("%s with %q does not listen:\n%s", v.Name, settings, log)
 	return ""
 }
 
