@@ -6,22 +6,18 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"lockcost/env"
+	"lockcost/env/envtest"
 	"lockcost/env/link"
 	"lockcost/env/process"
 	"lockcost/env/reexec"
-
-	"github.com/redis/go-redis/v9"
 )
 
 // driverIn makes this test binary a driver that starts a whole stack in that
@@ -49,7 +45,7 @@ type driven struct {
 }
 
 func drive(dir string) error {
-	ctx, spec := context.Background(), everything
+	ctx, spec := context.Background(), envtest.Everything
 	spec.Links = true
 	s, err := process.Provider{Dir: dir}.Start(ctx, spec)
 	if err != nil {
@@ -59,47 +55,6 @@ func drive(dir string) error {
 		return err
 	}
 	return json.NewEncoder(os.Stdout).Encode(driven{s.Nodes, s.Distance.Via()})
-}
-
-// everything is a stack with all kinds of servers.
-var everything = env.Spec{Replicas: 2, Sentinels: 3, Ledger: true, DownAfter: 500 * time.Millisecond}
-
-// patience bounds what tests wait for. Nothing is judged by it.
-const patience = 30 * time.Second
-
-// eventually waits until ok returns nil.
-func eventually(t *testing.T, what string, ok func() error) {
-	t.Helper()
-	var err error
-	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
-		if err = ok(); err == nil {
-			return
-		}
-	}
-	t.Fatalf("%s: %v", what, err)
-}
-
-// median is the median time that f takes.
-func median(t *testing.T, f func() error) time.Duration {
-	t.Helper()
-	var took []time.Duration
-	for range 15 {
-		began := time.Now()
-		if err := f(); err != nil {
-			t.Fatal(err)
-		}
-		took = append(took, time.Since(began))
-	}
-	slices.Sort(took)
-	return took[len(took)/2]
-}
-
-// client returns a client of one Redis of the stack.
-func client(t *testing.T, s *env.Stack, addr string) *redis.Client {
-	t.Helper()
-	c := redis.NewClient(s.Redis.Options(addr))
-	t.Cleanup(func() { _ = c.Close() })
-	return c
 }
 
 // public returns a folder that servers which run as nobody can pass through,
@@ -115,23 +70,6 @@ func public(t *testing.T) string {
 		t.Fatal(err)
 	}
 	return dir
-}
-
-// gone checks that a process has ended.
-func gone(pid int) error {
-	if err := syscall.Kill(pid, 0); !errors.Is(err, syscall.ESRCH) {
-		return fmt.Errorf("process %d: %v", pid, err)
-	}
-	return nil
-}
-
-// silent checks that nobody listens.
-func silent(addr string) error {
-	conn, err := net.Dial("tcp", addr)
-	if err != nil {
-		return nil
-	}
-	return errors.Join(fmt.Errorf("%s is listened on", addr), conn.Close())
 }
 
 // empty checks that a folder is.
