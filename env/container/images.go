@@ -1,0 +1,118 @@
+package container
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"strings"
+
+	"lockcost/env"
+
+	"github.com/containerd/errdefs"
+	"github.com/moby/moby/api/pkg/authconfig"
+	"github.com/moby/moby/client"
+	"github.com/testcontainers/testcontainers-go"
+)
+
+// The images, where nothing else is chosen.
+const (
+	DefaultRedisImage  = "redis:7.2"
+	DefaultLedgerImage = "mysql:8.4"
+)
+
+// The environment variables that choose others.
+const (
+	RedisImageVariable  = "LOCKCOST_REDIS_IMAGE"
+	LedgerImageVariable = "LOCKCOST_LEDGER_IMAGE"
+)
+
+// MissingImageError tells that an image is not on this machine and cannot be
+// pulled.
+type MissingImageError struct {
+	Image  string
+	Reason string // the engine's or the registry's, in short
+}
+
+func (e *MissingImageError) Error() string {
+	const local = "localhost/lockcost:bookworm"
+	return fmt.Sprintf("image %s is not here and cannot be pulled (%s): env/container/image/build makes %[3]s from Debian packages; "+
+		"then --redis-image %[3]s --ledger-image %[3]s", e.Image, e.Reason, local)
+}
+
+// images is the two images of a stack.
+type images struct{ redis, ledger string }
+
+func (p Provider) images() images {
+	return images{
+		redis:  cmp.Or(p.RedisImage, os.Getenv(RedisImageVariable), DefaultRedisImage),
+		ledger: cmp.Or(p.LedgerImage, os.Getenv(LedgerImageVariable), DefaultLedgerImage),
+	}
+}
+
+func (i images) of(k env.Kind) string {
+	if k == env.KindLedger {
+		return i.ledger
+	}
+	return i.redis
+}
+
+// needed is the images that spec needs, each once.
+func (i images) needed(spec env.Spec) []string {
+	if spec.Ledger && i.ledger != i.redis {
+		return []string{i.redis, i.ledger}
+	}
+	return []string{i.redis}
+}
+
+// ensure pulls an image that is not here, and checks that the engine's
+// machine can run it.
+func (p Provider) ensure(ctx context.Context, cli *client.Client, image string) error {
+	found, err := cli.ImageInspect(ctx, image)
+	if errdefs.IsNotFound(err) {
+		p.progress("pulling " + image)
+		if err := pull(ctx, cli, image); err != nil {
+			return err
+		}
+		found, err = cli.ImageInspect(ctx, image)
+	}
+	if err != nil {
+		return fmt.Errorf("image %s: %w", image, err)
+	}
+	engine, err := cli.ServerVersion(ctx, client.ServerVersionOptions{})
+	if err != nil {
+		return fmt.Errorf("asking the engine for its platform: %w", err)
+	}
+	if found.Os != engine.Os || found.Architecture != engine.Arch {
+		return fmt.Errorf("image %s is for %s/%s, and this engine runs %[4]s/%[5]s: docker pull --platform %[4]s/%[5]s %[1]s, or choose another image",
+			image, found.Os, found.Architecture, engine.Os, engine.Arch)
+	}
+	return nil
+}
+
+// pull pulls an image with the user's credentials for its registry.
+func pull(ctx context.Context, cli *client.Client, image string) error {
+	auth := ""
+	if _, config, err := testcontainers.DockerImageAuth(ctx, image); err == nil {
+		if auth, err = authconfig.Encode(config); err != nil {
+			return fmt.Errorf("image %s: the registry's credentials: %w", image, err)
+		}
+	}
+	err := download(ctx, cli, image, auth)
+	if ctx.Err() != nil {
+		return fmt.Errorf("pulling %s: %w", image, context.Cause(ctx))
+	}
+	if err != nil {
+		return &MissingImageError{Image: image, Reason: strings.TrimPrefix(err.Error(), "Error response from daemon: ")}
+	}
+	return nil
+}
+
+// download pulls an image to its end.
+func download(ctx context.Context, cli *client.Client, image, auth string) error {
+	r, err := cli.ImagePull(ctx, image, client.ImagePullOptions{RegistryAuth: auth})
+	if err != nil {
+		return err
+	}
+	return r.Wait(ctx)
+}

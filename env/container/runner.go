@@ -1,0 +1,153 @@
+package container
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"lockcost/env"
+	"lockcost/env/assembly"
+
+	"github.com/moby/moby/client"
+	"github.com/testcontainers/testcontainers-go"
+)
+
+const (
+	// callTimeout bounds one thing that the engine is asked to do. It is not
+	// broken off with a start: what the engine makes after that nobody would
+	// remove.
+	callTimeout = 30 * time.Second
+	// closeTimeout bounds the removal of a stack.
+	closeTimeout = time.Minute
+)
+
+// engine is a Docker engine.
+type engine struct {
+	cli *client.Client
+	tc  *testcontainers.DockerProvider
+}
+
+// runner is the containers of one stack.
+type runner struct {
+	*engine
+	lock    *lock
+	images  images
+	pin     []int
+	port    func() (int, error)
+	network *network // nil where the containers have the machine's own
+	distant *atomic.Bool
+
+	life context.Context // until the stack is closed
+	end  context.CancelFunc
+
+	mu      sync.Mutex
+	servers []*server
+	closed  bool
+	calls   sync.WaitGroup // what the engine is doing
+
+	closing sync.Once
+	err     error // what Close returned
+}
+
+var _ assembly.Runner = (*runner)(nil)
+
+func (p Provider) open(ctx context.Context, e *engine, pin []int, distant *atomic.Bool) (assembly.Runner, error) {
+	l, err := newLock()
+	if err != nil {
+		return nil, err
+	}
+	r := &runner{engine: e, lock: l, images: p.images(), pin: pin, port: p.port, distant: distant}
+	if r.port == nil {
+		r.port = assembly.FreePort
+	}
+	r.life, r.end = context.WithCancel(context.WithoutCancel(ctx))
+	if p.Network == NetworkBridge {
+		if err := r.call(ctx, r.openNetwork); err != nil {
+			return nil, errors.Join(err, r.Close())
+		}
+	}
+	return r, nil
+}
+
+// labels tell whose a container, a volume or a network is.
+func (r *runner) labels() map[string]string {
+	l := testcontainers.GenericLabels() // the reaper's
+	l[labelStack], l[labelMachine], l[labelLock] = r.lock.stack, r.lock.machine, r.lock.file.Path()
+	return l
+}
+
+// name is a container's or a network's, for people who look at them.
+func (r *runner) name(of string) string { return "lockcost-" + r.lock.stack + "-" + of }
+
+// Place is part of assembly.Runner.
+func (r *runner) Place(_ context.Context, name string, kind env.Kind) (assembly.Server, error) {
+	port, err := r.port()
+	if err != nil {
+		return nil, err
+	}
+	s := &server{
+		runner: r, name: name, kind: kind, image: r.images.of(kind), port: port,
+		folder: volume(kind) + "/" + r.lock.stack + "-" + name,
+	}
+	if r.network != nil {
+		if s.ip, err = r.network.address(); err != nil {
+			return nil, err
+		}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.servers = append(r.servers, s)
+	return s, nil
+}
+
+// Pinned is part of assembly.Runner.
+func (r *runner) Pinned() []int { return r.pin }
+
+// call has the engine do something, unless the stack has been closed. Close
+// waits for it.
+func (r *runner) call(ctx context.Context, do func(ctx context.Context) error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	r.mu.Lock()
+	if r.closed {
+		r.mu.Unlock()
+		return errors.New("the stack is closed")
+	}
+	r.calls.Add(1)
+	r.mu.Unlock()
+	defer r.calls.Done()
+	ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), callTimeout,
+		fmt.Errorf("the Docker engine has not answered for %v", callTimeout))
+	defer cancel()
+	err := do(ctx)
+	if err != nil && ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
+}
+
+// Close removes the containers with their volumes, and then the network.
+// There is nothing to end gently for: what they hold goes with them.
+func (r *runner) Close() error {
+	r.closing.Do(func() {
+		r.mu.Lock()
+		r.closed = true
+		r.mu.Unlock()
+		r.calls.Wait()
+		ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
+		defer cancel()
+		var wg sync.WaitGroup
+		for _, s := range r.servers {
+			wg.Go(func() { s.terminate(ctx) })
+		}
+		wg.Wait()
+		err := remove(ctx, r.cli, r.lock.stack)
+		r.end()
+		r.err = errors.Join(err, r.lock.release())
+	})
+	return r.err
+}
