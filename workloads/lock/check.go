@@ -37,25 +37,14 @@ func Check(ctx context.Context, client *Client, needs Needs) error {
 		return fmt.Errorf("%s is a replica of %s:%s, and locks are taken on the primary; give that address, or the Sentinels'",
 			client.name, fields["master_host"], fields["master_port"])
 	}
-	if err := client.checkWait(ctx, needs, fields); err != nil {
+	if err := client.checkRights(ctx, needs); err != nil {
 		return err
 	}
-	return client.checkRights(ctx, needs)
+	return client.checkReplicas(needs, fields)
 }
 
-// checkWait looks for WAIT and for the replicas to wait for.
-func (c *Client) checkWait(ctx context.Context, needs Needs, fields map[string]string) error {
-	if needs.Replicas == 0 {
-		return nil
-	}
-	known, err := c.knows(ctx, "wait")
-	if err != nil {
-		return c.explain(err, "COMMAND INFO")
-	}
-	if !known {
-		return fmt.Errorf("%s needs WAIT, which %s (version %s) does not have; use --paths without %s",
-			needs.Path, c.name, fields["redis_version"], needs.Path)
-	}
+// checkReplicas looks for the replicas that WAIT is to wait for.
+func (c *Client) checkReplicas(needs Needs, fields map[string]string) error {
 	if online := env.OnlineReplicas(fields); online < needs.Replicas {
 		return fmt.Errorf("%s needs %s online, %s has %d; start %s or use --paths without %s",
 			needs.Path, replicas(needs.Replicas), c.name, online, missing(needs.Replicas-online), needs.Path)
@@ -75,20 +64,6 @@ func missing(n int) string {
 		return "one"
 	}
 	return fmt.Sprintf("%d more", n)
-}
-
-// knows tells whether the server has a command: COMMAND INFO replies with nil
-// for one that it does not have.
-func (c *Client) knows(ctx context.Context, name string) (bool, error) {
-	if err := c.enter(ctx); err != nil {
-		return false, err
-	}
-	defer c.leave()
-	reply, err := c.redis.Do(ctx, "command", "info", name).Slice()
-	if err != nil {
-		return false, err
-	}
-	return len(reply) == 1 && reply[0] != nil, nil
 }
 
 // checkRights sends each command that the path's lockers send, on a key of
@@ -165,7 +140,7 @@ func (c *Client) refused(cmds []redis.Cmder, needs Needs) error {
 		switch err := cmd.Err(); {
 		case err == nil || err == redis.Nil:
 		case !redis.IsPermissionError(err):
-			failed = cmp.Or(failed, fmt.Errorf("%s does not serve %s: %w", c.name, right(cmd), err))
+			failed = cmp.Or(failed, c.unserved(cmd, needs))
 		case strings.Contains(err.Error(), "key"):
 			return fmt.Errorf("user %s may not use keys %s* on %s; try ACL SETUSER %s ~%s*", c.user, needs.Prefix, c.name, c.user, needs.Prefix)
 		default:
@@ -176,6 +151,29 @@ func (c *Client) refused(cmds []redis.Cmder, needs Needs) error {
 		return c.lacks(denied...)
 	}
 	return failed
+}
+
+// unwilling is why a server that has a command does not execute it, and what
+// to try.
+var unwilling = map[string]string{
+	"OOM":        "has reached its maxmemory: raise that, or free some",
+	"NOREPLICAS": "has fewer replicas online than its min-replicas-to-write asks for: start some, or lower that",
+	"MISCONF":    "could not save its data and so takes no writes: see its log, or stop-writes-on-bgsave-error",
+	"READONLY":   "is a replica that takes no writes: give its primary's address, or the Sentinels'",
+	"MASTERDOWN": "is a replica that has lost its primary: give the primary's address, or the Sentinels'",
+}
+
+// unserved is the error of a command that was answered with one, or lost.
+func (c *Client) unserved(cmd redis.Cmder, needs Needs) error {
+	err := cmd.Err()
+	if why, ok := unwilling[replyCode(err)]; ok {
+		return fmt.Errorf("%s does not serve %s: it %s (%w)", c.name, right(cmd), why, err)
+	}
+	if !replied(err) || !strings.Contains(err.Error(), "unknown command") {
+		return fmt.Errorf("%s does not serve %s: %w", c.name, right(cmd), err)
+	}
+	return fmt.Errorf("%s needs %s, which %s does not have: it was renamed or taken away in its configuration, "+
+		"or is no part of this server; use --paths without %s", needs.Path, right(cmd), c.name, needs.Path)
 }
 
 // explain makes a refused right plain in an error of the command it names.

@@ -55,7 +55,7 @@ func (c *Client) LoadScripts(ctx context.Context) error {
 		pipe.ScriptLoad(ctx, s.source)
 	}
 	if _, err := pipe.Exec(ctx); err != nil {
-		return fmt.Errorf("loading scripts into %s: %w", c.name, err)
+		return fmt.Errorf("loading scripts into %s: %w", c.name, c.explain(err, "SCRIPT LOAD"))
 	}
 	return nil
 }
