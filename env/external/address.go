@@ -28,6 +28,9 @@ type endpoint struct {
 // parse takes an address apart. Its errors quote nothing of s, which may
 // hold a password in any place once it is misspelt.
 func parse(s, defaultPort string) (endpoint, error) {
+	if s == "" || s[0] == ':' {
+		return endpoint{}, errors.New("there is no host in it: want host:port")
+	}
 	if !strings.Contains(s, "://") {
 		if strings.Contains(s, "@") {
 			return endpoint{}, errors.New("an address with a user or password must begin with redis:// or rediss://")
@@ -50,8 +53,12 @@ func parse(s, defaultPort string) (endpoint, error) {
 }
 
 func withPort(addr, port string) string {
-	if _, _, err := net.SplitHostPort(addr); err == nil {
+	host, given, err := net.SplitHostPort(addr)
+	if err == nil && given != "" {
 		return addr
+	}
+	if err == nil {
+		addr = host
 	}
 	return net.JoinHostPort(strings.Trim(addr, "[]"), port)
 }

@@ -32,6 +32,7 @@ func admitted(what string, c *tls.Conn, secure *tls.Config) error {
 var alerts = []struct{ contains, advice string }{
 	{"tls: certificate required", "wants a certificate of ours: give it with --tls-cert FILE and --tls-key FILE"},
 	{"tls: unknown certificate authority", "does not know the authority of the certificate given with --tls-cert"},
+	{"tls: error decrypting message", "does not accept the certificate given with --tls-cert, or whoever signed it"},
 	{"tls: bad certificate", "does not accept the certificate given with --tls-cert"},
 	{"tls: expired certificate", "says that the certificate given with --tls-cert has expired"},
 	{"tls: unsupported certificate", "does not accept the certificate given with --tls-cert for this purpose"},

@@ -19,7 +19,6 @@ var replies = []struct{ contains, advice string }{
 	{"WRONGPASS", "refuses the user or the password that was given"},
 	{"invalid password", "refuses the password that was given"},
 	{"without any password configured", "has no password: give its address without one"},
-	{"NOPERM", "does not allow this user the commands needed: see ACL SETUSER"},
 	{"DB index is out of range", "has no database of that number"},
 	{"LOADING", "is still loading its data: wait until it has"},
 	{"protected mode", "runs in protected mode and admits only its own machine: give it a password"},
@@ -57,6 +56,9 @@ func explain(what string, err error, secure *tls.Config) error {
 		if strings.Contains(err.Error(), r.contains) {
 			return fmt.Errorf("%s %s", what, r.advice)
 		}
+	}
+	if right := missingRight(err); right != "" {
+		return fmt.Errorf("%s does not allow the user that was given all that is needed: try ACL SETUSER <user> %s", what, right)
 	}
 	var reply redis.Error
 	if errors.As(err, &reply) && !errors.Is(err, redis.Nil) {

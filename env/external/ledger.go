@@ -23,6 +23,7 @@ const (
 	deniedUser         = 1045
 	unknownDatabase    = 1049
 	deniedHost         = 1130
+	deniedPlain        = 3159
 )
 
 // checkLedger checks that the ledger lets us in, and returns its address.
@@ -53,6 +54,9 @@ func checkLedger(ctx context.Context, dsn string) (addr string, err error) {
 
 func explainLedger(what string, c *mysql.Config, err error) error {
 	var refusal *mysql.MySQLError
+	if errors.Is(err, mysql.ErrNoTLS) {
+		return fmt.Errorf("%s has no TLS: leave tls=%s out of its data source name", what, c.TLSConfig)
+	}
 	if !errors.As(err, &refusal) {
 		if errors.Is(err, driver.ErrBadConn) || errors.Is(err, mysql.ErrInvalidConn) {
 			return fmt.Errorf("%s closes the connection: is it a MySQL or MariaDB?", what)
@@ -68,6 +72,8 @@ func explainLedger(what string, c *mysql.Config, err error) error {
 		return fmt.Errorf("%s has no database %q: CREATE DATABASE %s, or name another", what, c.DBName, c.DBName)
 	case deniedHost:
 		return fmt.Errorf("%s does not admit user %q from this machine: see CREATE USER", what, c.User)
+	case deniedPlain:
+		return fmt.Errorf("%s admits only TLS: add ?tls=true to its data source name", what)
 	case tooManyConnections:
 		return fmt.Errorf("%s has as many connections as it admits: see its max_connections", what)
 	}

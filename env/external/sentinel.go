@@ -48,6 +48,9 @@ func checkSentinel(ctx context.Context, r env.Redis, addr string, primary identi
 	if m["flags"] != "master" {
 		return fmt.Errorf("%s holds %s to be %q: wait until it holds it to be up", what, r.MasterName, m["flags"])
 	}
+	if err := checkWatcher(ctx, r, addr); err != nil {
+		return err
+	}
 	return checkAnnounced(ctx, r, addr, net.JoinHostPort(m["ip"], m["port"]), primary)
 }
 
