@@ -49,7 +49,7 @@ type Provider struct {
 	// Network is NetworkHost or NetworkBridge. "" means NetworkHost.
 	Network string
 	// Progress is told what a start does that can take long; nil tells nobody.
-	Progress func(step string)
+	Progress func(step string) `json:"-"`
 
 	port  func() (int, error) // a port to try; nil means assembly.FreePort
 	ready time.Duration       // 0 means readyTimeout
@@ -113,6 +113,7 @@ func (p Provider) engine(ctx context.Context, spec env.Spec) (*engine, error) {
 	if err != nil {
 		return nil, err
 	}
+	settle(ctx, cli)
 	for _, image := range p.images().needed(spec) {
 		if err := p.ensure(ctx, cli, image); err != nil {
 			return nil, err
@@ -121,7 +122,7 @@ func (p Provider) engine(ctx context.Context, spec env.Spec) (*engine, error) {
 	if _, err := sweep(ctx, cli, p.progress); err != nil {
 		p.progress(fmt.Sprintf("removing what an earlier crash left: %v", err))
 	}
-	tc, err := testcontainer(ctx, cli)
+	tc, err := testcontainer(cli)
 	if err != nil {
 		return nil, err
 	}

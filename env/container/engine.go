@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/moby/moby/client"
@@ -122,11 +121,11 @@ func local(host string) error {
 func unreachable(host string, err error) error {
 	reason := fmt.Sprintf("%s does not answer (%v): is it running, and is DOCKER_HOST right?", host, err)
 	switch path, unix := strings.CutPrefix(host, "unix://"); {
-	case errors.Is(err, fs.ErrPermission):
+	case strings.Contains(err.Error(), "permission denied"): // the client wraps no error of the system's here
 		reason = fmt.Sprintf("%s is closed to you: be root or a member of its group (usermod -aG docker NAME, then log in again)", host)
 	case unix && errors.Is(err, fs.ErrNotExist):
 		reason = fmt.Sprintf("there is no socket %s: start Docker, or set DOCKER_HOST to where it listens", path)
-	case errors.Is(err, syscall.ECONNREFUSED):
+	case client.IsErrConnectionFailed(err):
 		reason = fmt.Sprintf("nobody listens on %s: start Docker, or set DOCKER_HOST to where it listens", host)
 	case errors.Is(err, context.DeadlineExceeded):
 		reason = fmt.Sprintf("%s has not answered for %v", host, pingTimeout)
@@ -134,11 +133,11 @@ func unreachable(host string, err error) error {
 	return &UnavailableError{Reason: reason, Err: err}
 }
 
+// quiet keeps testcontainers from printing: what is told is ours to say.
+var quiet = log.NewNoopLogger()
+
 // testcontainer returns testcontainers' way to the engine that cli is of.
-func testcontainer(ctx context.Context, cli *client.Client) (*testcontainers.DockerProvider, error) {
-	quiet := log.NewNoopLogger()
-	log.SetDefault(quiet) // what is printed is ours to say
-	settleReaper(ctx, cli)
+func testcontainer(cli *client.Client) (*testcontainers.DockerProvider, error) {
 	p, err := testcontainers.ProviderDocker.GetProvider(testcontainers.WithLogger(quiet))
 	if err != nil {
 		return nil, fmt.Errorf("testcontainers: %w", err)

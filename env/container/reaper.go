@@ -8,6 +8,7 @@ import (
 
 	"github.com/moby/moby/client"
 	"github.com/testcontainers/testcontainers-go"
+	"github.com/testcontainers/testcontainers-go/log"
 )
 
 const (
@@ -17,28 +18,30 @@ const (
 	reaperDisabled = "TESTCONTAINERS_RYUK_DISABLED"
 )
 
-// reaper is decided on once: testcontainers reads its settings at their
-// first use, for the whole process.
-var reaper sync.Once
+// settled is once: testcontainers reads its settings at their first use, for
+// the whole process.
+var settled sync.Once
 
-// settleReaper leaves testcontainers its reaper, a container which removes
-// ours soon after this process has died, where its image can be had. Without
-// it every start of testcontainers' would fail; then the next start of ours
-// removes what was left.
-func settleReaper(ctx context.Context, cli *client.Client) {
-	reaper.Do(func() {
-		if os.Getenv(reaperDisabled) != "" {
-			return
-		}
-		//lint:ignore SA1019 the name of the image that testcontainers will use is told nowhere else
-		image := testcontainers.ReaperDefaultImage
-		if _, err := cli.ImageInspect(ctx, image); err == nil {
-			return
-		}
-		ctx, cancel := context.WithTimeout(ctx, reaperPull)
-		defer cancel()
-		if err := download(ctx, cli, image, ""); err != nil {
+// settle must come before anything else of testcontainers'. It keeps it
+// silent, and leaves it its reaper, a container which removes ours soon after
+// this process has died, where its image can be had. Where it cannot, nothing
+// of testcontainers' would start; then our next start removes what was left.
+func settle(ctx context.Context, cli *client.Client) {
+	settled.Do(func() {
+		log.SetDefault(quiet)
+		if os.Getenv(reaperDisabled) == "" && !hasReaper(ctx, cli) {
 			_ = os.Setenv(reaperDisabled, "true")
 		}
 	})
+}
+
+func hasReaper(ctx context.Context, cli *client.Client) bool {
+	//lint:ignore SA1019 the name of the image that testcontainers will use is told nowhere else
+	image := testcontainers.ReaperDefaultImage
+	if _, err := cli.ImageInspect(ctx, image); err == nil {
+		return true
+	}
+	ctx, cancel := context.WithTimeout(ctx, reaperPull)
+	defer cancel()
+	return download(ctx, cli, image, "") == nil
 }

@@ -1,0 +1,134 @@
+package container_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"lockcost/env"
+	"lockcost/env/assembly"
+	"lockcost/env/container"
+	"lockcost/env/container/containertest"
+	"lockcost/env/envtest"
+	"lockcost/workloads/lock"
+
+	"github.com/moby/moby/client"
+)
+
+func TestProvider(t *testing.T) { envtest.Run(t, containertest.Start, true) }
+
+func TestProviderWithBridge(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the whole suite once more takes minutes")
+	}
+	envtest.Run(t, func(t testing.TB, spec env.Spec) *env.Stack {
+		t.Helper()
+		return containertest.StartWith(t, bridged(), spec)
+	}, false)
+}
+
+func bridged() container.Provider {
+	p := containertest.Provider()
+	p.Network = container.NetworkBridge
+	return p
+}
+
+func TestNodesAreContainers(t *testing.T) {
+	cli := docker(t)
+	s := containertest.Start(t, small)
+	if s.Provider != "container" {
+		t.Errorf("the provider is %q", s.Provider)
+	}
+	for _, n := range s.Nodes {
+		found, err := cli.ContainerInspect(t.Context(), n.Container, client.ContainerInspectOptions{})
+		if err != nil {
+			t.Errorf("%s: %v", n.Name, err)
+			continue
+		}
+		if n.PID != 0 && n.PID != found.Container.State.Pid {
+			t.Errorf("%s: process %d, and the engine says %d", n.Name, n.PID, found.Container.State.Pid)
+		}
+		if env := strings.Join(found.Container.Config.Cmd, " "); env != "" {
+			t.Errorf("%s runs the image's own command %q", n.Name, env)
+		}
+	}
+}
+
+// A client that asks the Sentinels is told addresses of the stack's network,
+// which it may be unable to reach, and follows the primary nonetheless.
+func TestClientFollowsFailoverOverBridge(t *testing.T) {
+	s := containertest.StartWith(t, bridged(), env.Spec{Replicas: 1, Sentinels: 3, DownAfter: 500 * time.Millisecond})
+	ctx, cancel := context.WithTimeout(t.Context(), envtest.Patience)
+	defer cancel()
+	c, err := lock.Open(ctx, lock.Config{
+		Sentinels: s.Redis.Sentinels, MasterName: s.Redis.MasterName, Via: s.Redis.Via, PoolSize: 2,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	locker, err := lock.NewSetNX(c, lock.FormCommand)
+	if err != nil {
+		t.Fatal(err)
+	}
+	take := func() error {
+		_, err := locker.TryLock(ctx, "key", time.Minute)
+		if errors.Is(err, lock.ErrHeld) {
+			return nil
+		}
+		return err
+	}
+	if err := take(); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Faults.Kill("primary"); err != nil {
+		t.Fatal(err)
+	}
+	envtest.Eventually(t, "the lock is taken from the new primary", take)
+	if n, err := envtest.Client(t, s, s.Redis.Replicas[0]).Exists(ctx, "key").Result(); n != 1 || err != nil {
+		t.Errorf("the replica was asked for no lock: %d, %v", n, err)
+	}
+}
+
+func TestPortTaken(t *testing.T) {
+	l, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	taken := l.Addr().(*net.TCPAddr).Port
+	for _, p := range []container.Provider{containertest.Provider(), bridged()} {
+		asked := 0
+		s := containertest.StartWith(t, p.WithPort(func() (int, error) {
+			if asked++; asked == 1 {
+				return taken, nil
+			}
+			return assembly.FreePort()
+		}), env.Spec{})
+		if asked != 2 || s.Redis.Primary == l.Addr().String() {
+			t.Errorf("network %q: %d ports were asked for, the primary is at %s", p.Network, asked, s.Redis.Primary)
+		}
+		_, err := p.WithPort(func() (int, error) { return taken, nil }).Start(t.Context(), env.Spec{})
+		if !errors.Is(err, assembly.ErrPortTaken) || !strings.Contains(err.Error(), "primary") {
+			t.Errorf("network %q, its port is always taken: %v", p.Network, err)
+		}
+	}
+}
+
+func TestPausedInTheEngineItselfIsRemoved(t *testing.T) {
+	cli := docker(t)
+	alone(t)
+	s := containertest.Start(t, env.Spec{})
+	if _, err := cli.ContainerPause(t.Context(), s.Nodes[0].Container, client.ContainerPauseOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	if what := remains(t, cli); len(what) > 0 {
+		t.Errorf("left: %q", what)
+	}
+}
