@@ -1,6 +1,7 @@
 package external
 
 import (
+	"bufio"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -9,6 +10,7 @@ import (
 	"net"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -47,6 +49,30 @@ func reach(ctx context.Context, what string, o *redis.Options) error {
 		return unreachable(what, err, o.TLSConfig)
 	}
 	return admitted(what, s, o.TLSConfig)
+}
+
+// lastWords is what a server says of itself that closed a connection before
+// it was asked, as in protected mode; err where it says nothing. The reply is
+// lost to who writes first.
+func lastWords(ctx context.Context, o *redis.Options, err error) error {
+	if !closed(err) || o.TLSConfig != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	c, failed := (&net.Dialer{}).DialContext(ctx, "tcp", o.Addr)
+	if failed != nil {
+		return err
+	}
+	defer c.Close()
+	until, _ := ctx.Deadline()
+	if c.SetReadDeadline(until) != nil {
+		return err
+	}
+	if line, _ := bufio.NewReader(c).ReadString('\n'); strings.HasPrefix(line, "-") {
+		return errors.New(firstLine(line))
+	}
+	return err
 }
 
 // explain turns what a Redis client could not do into a line that says what

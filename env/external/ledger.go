@@ -65,6 +65,10 @@ func explainLedger(what string, c *mysql.Config, err error) error {
 	}
 	switch refusal.Number {
 	case deniedUser:
+		if c.TLS == nil { // MariaDB's answer, and everybody's to a user that is to REQUIRE SSL
+			return fmt.Errorf("%s refuses user %q or the password that was given, or admits them only over TLS: "+
+				"then add ?tls=true to its data source name", what, c.User)
+		}
 		return fmt.Errorf("%s refuses user %q or the password that was given", what, c.User)
 	case deniedDatabase:
 		return fmt.Errorf("%s does not allow user %q database %q: see GRANT", what, c.User, c.DBName)

@@ -68,7 +68,7 @@ func describe(ctx context.Context, r env.Redis, what, addr string) (map[string]s
 	defer c.Close()
 	text, err := c.Info(ctx).Result()
 	if err != nil {
-		return nil, explain(what, err, r.TLS)
+		return nil, explain(what, lastWords(ctx, o, err), r.TLS)
 	}
 	info := env.ParseInfo(text)
 	switch {

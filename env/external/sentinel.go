@@ -72,7 +72,7 @@ func master(ctx context.Context, r env.Redis, addr string) (map[string]string, e
 	case strings.Contains(err.Error(), "unknown command"):
 		return nil, fmt.Errorf("%s is no Sentinel: give the address of one (their port is %s by default)", what, sentinelPort)
 	}
-	return nil, explain(what, err, r.TLS)
+	return nil, explain(what, lastWords(ctx, o, err), r.TLS)
 }
 
 // watched tells what a Sentinel watches instead; "" where that is nothing.
