@@ -140,7 +140,7 @@ func (p Plan) load(seed uint64) load.Plan {
 	if workers == 0 {
 		workers = p.DefaultWorkers()
 	}
-	stages := []results.SpanName{results.SpanAcquireService, results.SpanEffect, results.SpanRelease}
+	stages := []results.SpanName{results.SpanAcquireService, results.SpanEffect, results.SpanRelease, results.SpanWait}
 	return load.Plan{
 		Rate: p.Rate, Arrivals: p.Arrivals, Seed: seed,
 		Warmup: p.Warmup, Duration: p.Duration,

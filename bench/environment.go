@@ -87,7 +87,7 @@ func topology(servers []env.Server) string {
 
 func notes(stack *env.Stack, placed placement.Placement) []string {
 	var notes []string
-	if stack.Provider != "process" {
+	if !stack.Ours {
 		notes = append(notes, "The servers were not started by lockcost: what else they were doing is not known.")
 	}
 	if placed.Note != "" {

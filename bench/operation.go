@@ -19,6 +19,7 @@ const (
 	stageAcquire = iota
 	stageEffect
 	stageRelease
+	stageWait // inside acquire
 )
 
 // Kinds of refusals.
@@ -38,13 +39,17 @@ type task struct {
 	ttl, hold  time.Duration
 }
 
-// job makes a worker's context, which carries its trace, and its operation.
+// job makes a worker's context, which carries its traces, and its operation.
 func (t *task) job(ctx context.Context) (context.Context, load.Operation) {
-	trace := new(pool.Trace)
-	return pool.WithTrace(ctx, trace), func(ctx context.Context, o *load.Op) error {
-		trace.Wait = 0
+	queue, inside := new(pool.Trace), new(lock.Trace)
+	ctx = lock.WithTrace(pool.WithTrace(ctx, queue), inside)
+	return ctx, func(ctx context.Context, o *load.Op) error {
+		queue.Wait, inside.Wait = 0, 0
 		err := t.do(ctx, o)
-		o.PoolWait = trace.Wait
+		o.PoolWait = queue.Wait
+		if inside.Wait > 0 {
+			o.Part(stageWait, inside.Wait)
+		}
 		return err
 	}
 }

@@ -53,7 +53,7 @@ func (s *site) leave(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
 	defer cancel()
 	var errs []error
-	if s.stack.Provider == "process" {
+	if s.stack.Ours {
 		return s.tables.Close()
 	}
 	if s.tables != nil {

@@ -45,10 +45,12 @@ func (s Spec) Merge(o Spec) Spec {
 
 // Stack is a running stack. Its addresses are host:port.
 type Stack struct {
-	Provider string // process, external
-	Redis    Redis
-	Ledger   string // data source name of the ledger, with its password; "" for none
-	Nodes    []Node
+	Provider string // process, container, external
+	// Ours tells that the servers were started for this stack, and go with it.
+	Ours   bool
+	Redis  Redis
+	Ledger string // data source name of the ledger, with its password; "" for none
+	Nodes  []Node
 	// Pinned is the CPUs the servers really have; empty where they are not
 	// pinned or not ours to pin.
 	Pinned []int

@@ -128,6 +128,7 @@ type SpanName string
 const (
 	SpanAcquire        SpanName = "acquire"
 	SpanAcquireService SpanName = "acquire_service" // from start
+	SpanWait           SpanName = "wait"            // of acquire_service: WAIT alone, where it is a round trip of its own
 	SpanEffect         SpanName = "effect"
 	SpanRelease        SpanName = "release"
 	SpanTotal          SpanName = "total"
@@ -140,7 +141,7 @@ const (
 
 // SpanNames lists the spans in the order in which they are shown.
 var SpanNames = []SpanName{
-	SpanAcquire, SpanAcquireService, SpanEffect, SpanRelease, SpanTotal,
+	SpanAcquire, SpanAcquireService, SpanWait, SpanEffect, SpanRelease, SpanTotal,
 	SpanLag, SpanQueueing, SpanPoolWait, SpanRefused, SpanFailed,
 }
 

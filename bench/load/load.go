@@ -114,6 +114,10 @@ func (o *Op) End(stage int) {
 	o.marked = now
 }
 
+// Part keeps d as that of a stage which is a part of another one: no mark is
+// moved.
+func (o *Op) Part(stage int, d time.Duration) { o.stages[stage] = d }
+
 // Skip leaves the time since the last mark out of every stage. It stays in
 // the whole.
 func (o *Op) Skip() { o.marked = o.clock.Now() }

@@ -140,12 +140,12 @@ func (b *builder) placeRedis(ctx context.Context, name string) (*server, error) 
 // describe returns the stack as its users see it.
 func (b *builder) describe(provider string) *env.Stack {
 	d := &env.Stack{
-		Provider: provider,
-		Ledger:   b.ledgerDSN,
-		Faults:   b.stack,
-		Pinned:   b.runner.Pinned(),
-		Close:    b.stack.Close,
-		Redis:    b.redis(),
+		Provider: provider, Ours: true,
+		Ledger: b.ledgerDSN,
+		Faults: b.stack,
+		Pinned: b.runner.Pinned(),
+		Close:  b.stack.Close,
+		Redis:  b.redis(),
 	}
 	for _, v := range b.servers {
 		d.Nodes = append(d.Nodes, v.Node())

@@ -8,7 +8,12 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"lockcost/env/container"
 )
+
+// containerTimeout bounds the removal of containers.
+const containerTimeout = time.Minute
 
 var (
 	// ErrNone tells that no stack is running.
@@ -77,12 +82,25 @@ func (h Home) find() (State, error) {
 // clean removes all that belongs to a state. What the state itself is found
 // by goes last.
 func (h Home) clean(s State) error {
+	if s.Containers {
+		if err := cleanContainers(); err != nil {
+			return err
+		}
+	}
 	if strings.HasPrefix(filepath.Base(s.Folder), folderPrefix) {
 		if err := removeFolder(s.Folder); err != nil {
 			return err
 		}
 	}
 	return remove(s.Log, h.file(stateFile+".new"), h.file(stateFile), h.file(lockFile))
+}
+
+// cleanContainers removes those that a killed supervisor left, others' too.
+func cleanContainers() error {
+	ctx, cancel := context.WithTimeout(context.Background(), containerTimeout)
+	defer cancel()
+	_, err := container.Clean(ctx)
+	return err
 }
 
 // remove removes files that need not be there; "" is none.

@@ -8,6 +8,7 @@ import (
 	"os"
 	"time"
 
+	"lockcost/env"
 	"lockcost/env/process"
 	"lockcost/env/reexec"
 
@@ -81,7 +82,7 @@ func begin(ctx context.Context, o config) (*supervised, error) {
 	if v.lock, err = v.home.take(); err != nil {
 		return nil, err
 	}
-	v.state = State{PID: os.Getpid(), Since: time.Now().UTC().Truncate(time.Second), Log: o.Log}
+	v.state = State{PID: os.Getpid(), Since: time.Now().UTC().Truncate(time.Second), Log: o.Log, Containers: o.Container != nil}
 	if v.state.Folder, err = newFolder(o.Dir); err == nil {
 		err = v.home.write(v.state)
 	}
@@ -95,7 +96,7 @@ func begin(ctx context.Context, o config) (*supervised, error) {
 func (v *supervised) supervise(ctx context.Context, c *reexec.Child) (err error) {
 	defer func() { err = errors.Join(err, v.end()) }()
 	v.Spec.Links = v.ReplicaRTT != 0
-	stack, err := process.Provider{Dir: v.state.Folder}.Start(ctx, v.Spec)
+	stack, err := v.provider().Start(ctx, v.Spec)
 	if err != nil {
 		return err
 	}
@@ -115,6 +116,14 @@ func (v *supervised) supervise(ctx context.Context, c *reexec.Child) (err error)
 	}
 	<-ctx.Done()
 	return nil
+}
+
+// provider is what runs the servers.
+func (v *supervised) provider() env.Provider {
+	if v.Container != nil {
+		return *v.Container
+	}
+	return process.Provider{Dir: v.state.Folder}
 }
 
 // end removes everything and gives up the lock.

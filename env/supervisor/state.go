@@ -1,6 +1,8 @@
 package supervisor
 
 import (
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -12,12 +14,16 @@ type State struct {
 	PID   int       `json:"supervisor_pid"`
 	Since time.Time `json:"since"`
 	Ready bool      `json:"ready"` // false while the stack is being started
+	// Containers tells that the servers run in containers.
+	Containers bool `json:"containers"`
 	// What follows is known once it is ready.
 	Provider   string   `json:"provider"`
 	Servers    []Server `json:"servers"`
 	MasterName string   `json:"master_name"` // as the Sentinels call it
 	Ledger     string   `json:"ledger"`      // data source name, with its password; "" for none
-	CPUs       []int    `json:"cpus"`        // of the servers; empty where they are not pinned
+	// Via is the addresses to dial in place of those that Sentinels announce.
+	Via  map[string]string `json:"via,omitempty"`
+	CPUs []int             `json:"cpus"` // of the servers; empty where they are not pinned
 	// ReplicaRTT is what was added to the round trips from the primary to
 	// its replicas.
 	ReplicaRTT time.Duration `json:"replica_rtt_ns"`
@@ -29,18 +35,20 @@ type State struct {
 
 // Server is one server of the stack.
 type Server struct {
-	Name    string   `json:"name"` // primary, replica-1, sentinel-1, ledger
-	Kind    env.Kind `json:"kind"`
-	Address string   `json:"address"` // host:port
-	PID     int      `json:"pid"`     // 0 where it is no process of this machine
+	Name      string   `json:"name"` // primary, replica-1, sentinel-1, ledger
+	Kind      env.Kind `json:"kind"`
+	Address   string   `json:"address"`             // host:port
+	PID       int      `json:"pid"`                 // 0 where it is no process of this machine
+	Container string   `json:"container,omitempty"` // id of its container
 }
 
 // describe takes over what a stack that is ready tells.
 func (s *State) describe(stack *env.Stack) {
 	s.Ready, s.Since = true, time.Now().UTC().Truncate(time.Second)
 	s.Provider, s.MasterName, s.Ledger, s.CPUs = stack.Provider, stack.Redis.MasterName, stack.Ledger, stack.Pinned
+	s.Via = stack.Redis.Via
 	for _, n := range stack.Nodes {
-		s.Servers = append(s.Servers, Server{Name: n.Name, Kind: n.Kind, Address: n.Addr, PID: n.PID})
+		s.Servers = append(s.Servers, Server{Name: n.Name, Kind: n.Kind, Address: n.Addr, PID: n.PID, Container: n.Container})
 	}
 }
 
@@ -64,8 +72,18 @@ func (s State) exports(primary string, replicas []string) []Export {
 		{"LOCKCOST_REPLICAS", strings.Join(replicas, ",")},
 		{"LOCKCOST_SENTINEL", strings.Join(sentinels, ",")},
 		{"LOCKCOST_MASTER_NAME", s.MasterName},
+		{"LOCKCOST_VIA", s.via()},
 		{"LOCKCOST_LEDGER", s.Ledger},
 	}
+}
+
+// via is Via as a list of ANNOUNCED=DIAL.
+func (s State) via() string {
+	var pairs []string
+	for _, announced := range slices.Sorted(maps.Keys(s.Via)) {
+		pairs = append(pairs, announced+"="+s.Via[announced])
+	}
+	return strings.Join(pairs, ",")
 }
 
 // shell is the line that sets the variable, or unsets one of a stack that was
@@ -79,7 +97,7 @@ func (e Export) shell() string {
 
 // quote writes s as a shell reads it.
 func quote(s string) string {
-	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.,:/_-"
+	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.,:/_=-"
 	if strings.Trim(s, plain) == "" {
 		return s
 	}

@@ -78,7 +78,8 @@ func askRedis(ctx context.Context, v Server) (role string, err error) {
 		return "", err
 	}
 	info := env.ParseInfo(text)
-	if pid := info["process_id"]; v.PID != 0 && pid != strconv.Itoa(v.PID) {
+	// In a container its number is another one.
+	if pid := info["process_id"]; v.PID != 0 && v.Container == "" && pid != strconv.Itoa(v.PID) {
 		return "", fmt.Errorf("process %s answers there, not %d", pid, v.PID)
 	}
 	switch info["role"] {

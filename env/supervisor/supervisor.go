@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"lockcost/env"
+	"lockcost/env/container"
 	"lockcost/env/reexec"
 )
 
@@ -30,12 +31,14 @@ type Options struct {
 	// Spec is the stack. Spec.Pin is the supervisor's CPUs too: on the
 	// driver's it would be in a later driver's way.
 	Spec env.Spec
+	// Container has the servers run in containers; nil means as processes.
+	Container *container.Provider
 	// ReplicaRTT is the round trip from the primary to each replica, beyond
 	// what loopback takes. 0 goes without a link. The program must have
 	// link.Part among those of its reexec.Main.
 	ReplicaRTT time.Duration
-	// Dir is where the servers' folders are made. "" means where
-	// process.Provider makes them.
+	// Dir is where the folders of servers that are processes are made. ""
+	// means where process.Provider makes them.
 	Dir string
 	// Detached makes the supervisor outlive this process.
 	Detached bool

@@ -106,7 +106,7 @@ func (l *SetNXWait) write(ctx context.Context, key, owner string, ttlMS int64) (
 		if err := conn.Process(ctx, set); err != nil || !set.Val() {
 			return false, err
 		}
-		err = conn.Process(ctx, wait)
+		err = timed(ctx, func() error { return conn.Process(ctx, wait) })
 		return true, l.judge(wait, err)
 	}
 	if err := l.together(ctx, set, wait); err != nil || !set.Val() {

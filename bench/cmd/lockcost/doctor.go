@@ -12,12 +12,12 @@ import (
 	"lockcost/bench/doctor"
 	"lockcost/env"
 	"lockcost/env/placement"
-	"lockcost/env/process"
 	"lockcost/results"
 )
 
 func newDoctor(stdout, stderr io.Writer) *cobra.Command {
 	var o output
+	var servers serverFlags
 	var quick bool
 	c := &cobra.Command{
 		Use:   "doctor",
@@ -27,7 +27,8 @@ by blocking system calls on one thread, on the same CPUs and at the same pace:
 how late operations start, what the driver adds to a PING and to a SET, whether
 it adds the same to a slow answer as to a fast one (against a server that
 answers after an exact time), and how its throughput compares with
-redis-benchmark's, where that is installed. It starts a Redis of its own.
+redis-benchmark's, where that is installed. It starts a Redis of its own, with
+--env container in a container.
 
 Exit status 3 says that a target is missed. A shorter form runs before each
 lockcost run and is stored with it.`,
@@ -39,18 +40,23 @@ lockcost run and is stored with it.`,
 			if err := o.check(); err != nil {
 				return err
 			}
-			return examine(c.Context(), !quick, o, stdout, stderr)
+			if err := servers.check(c, envProcess, envContainer); err != nil {
+				return usage(err)
+			}
+			return examine(c.Context(), !quick, o, &servers, stdout, stderr)
 		},
 	}
 	o.flags(c)
+	servers.envFlag(c.Flags(), "where its Redis runs: process or container")
+	servers.redisImageFlags(c.Flags())
 	c.Flags().BoolVar(&quick, "quick", false, "what lockcost run does before it begins: no throughput, fewer samples and delays")
 	return c
 }
 
-func examine(ctx context.Context, full bool, o output, stdout, stderr io.Writer) error {
+func examine(ctx context.Context, full bool, o output, servers *serverFlags, stdout, stderr io.Writer) error {
 	progress := newProgress(stderr, o.quiet)
 	defer progress.close()
-	found, err := examineOwn(ctx, full, progress)
+	found, err := examineOwn(ctx, full, servers, progress)
 	progress.close()
 	switch {
 	case ctx.Err() != nil:
@@ -75,10 +81,10 @@ func examine(ctx context.Context, full bool, o output, stdout, stderr io.Writer)
 }
 
 // examineOwn examines the instrument with a Redis that it starts.
-func examineOwn(ctx context.Context, full bool, p *progress) (found results.Doctor, err error) {
+func examineOwn(ctx context.Context, full bool, servers *serverFlags, p *progress) (found results.Doctor, err error) {
 	p.show(bench.Progress{Step: "starting a Redis"})
 	cpus := placement.Current().Pin()
-	stack, err := process.Provider{}.Start(ctx, env.Spec{Pin: cpus})
+	stack, err := servers.provider(p.show).Start(ctx, env.Spec{Pin: cpus})
 	if err != nil {
 		return found, err
 	}

@@ -43,6 +43,7 @@ them, with the password of the ledger.`,
 // envUp are the flags of `lockcost env up`.
 type envUp struct {
 	output
+	serverFlags
 	supervisor.Options
 	ledger string
 }
@@ -66,25 +67,38 @@ known of the stack than lockcost-<uid> in the system's temporary folder.`,
   # the replica a millisecond away, which is what WAIT then costs
   lockcost env up --detach --replica-rtt 1ms
 
+  # in containers, which docker kill and docker pause can then do things to
+  lockcost env up --detach --env container
+
   # Redis and one replica alone
   lockcost env up --sentinels 0 --ledger none`,
 		Args: noArguments,
-		RunE: func(c *cobra.Command, _ []string) error { return f.run(c.Context(), stdout, stderr) },
+		RunE: func(c *cobra.Command, _ []string) error { return f.run(c, stdout, stderr) },
 	}
 	f.output.flags(c)
 	set := c.Flags()
 	set.SortFlags = false
 	set.BoolVar(&f.Detached, "detach", false, "return when the servers are ready, and leave them running")
+	f.envFlag(set, "how the servers run: process or container")
 	set.IntVar(&f.Spec.Replicas, "replicas", 1, "replicas to start")
 	set.IntVar(&f.Spec.Sentinels, "sentinels", 3, "Sentinels to start")
 	set.DurationVar(&f.ReplicaRTT, "replica-rtt", 0, "round trip to add between primary and replicas, by a link")
 	set.StringVar(&f.ledger, "ledger", "", "none: do without one")
+	f.imageFlags(set)
 	return c
 }
 
-func (f *envUp) check() error {
+func (f *envUp) check(c *cobra.Command) error {
 	if err := f.output.check(); err != nil {
 		return err
+	}
+	if err := f.serverFlags.check(c, envProcess, envContainer); err != nil {
+		return usage(err)
+	}
+	if f.ReplicaRTT > 0 {
+		if err := f.links(); err != nil {
+			return usage(fmt.Errorf("--replica-rtt: %w", err))
+		}
 	}
 	switch {
 	case f.Spec.Replicas < 0 || f.Spec.Replicas > assembly.MaxReplicas:
@@ -100,14 +114,18 @@ func (f *envUp) check() error {
 	}
 	f.Spec.Ledger = f.ledger != "none"
 	f.Spec.Pin = placement.Current().Pin()
+	if f.env == envContainer {
+		f.Container = &f.containers
+	}
 	return nil
 }
 
 // mostRTT is the greatest distance of a stack that is left running.
 const mostRTT = time.Second
 
-func (f *envUp) run(ctx context.Context, stdout, stderr io.Writer) error {
-	if err := f.check(); err != nil {
+func (f *envUp) run(c *cobra.Command, stdout, stderr io.Writer) error {
+	ctx := c.Context()
+	if err := f.check(c); err != nil {
 		return err
 	}
 	home, err := supervisor.Default()

@@ -17,7 +17,6 @@ import (
 	"lockcost/env/assembly"
 	"lockcost/env/external"
 	"lockcost/env/placement"
-	"lockcost/env/process"
 	"lockcost/results"
 	"lockcost/workloads"
 	"lockcost/workloads/ledger"
@@ -26,10 +25,10 @@ import (
 // runFlags are the flags of `lockcost run`.
 type runFlags struct {
 	output
+	serverFlags
 	plan      bench.Plan
 	paths     string
 	arrivals  string
-	env       string
 	replicas  int
 	sentinels int
 	servers   external.Provider
@@ -106,9 +105,10 @@ func (f *runFlags) flags(c *cobra.Command) {
 	set.IntVar(&p.WaitReplicas, "wait-replicas", p.WaitReplicas, "replicas that WAIT waits for; as many are started at least")
 	set.DurationVar(&p.WaitTimeout, "wait-timeout", p.WaitTimeout, "of WAIT; whole milliseconds, at least 1ms")
 	f.distances.flags(set)
-	set.StringVar(&f.env, "env", "process", "where the servers come from: process (started here) or external (yours)")
+	f.envFlag(set, "where the servers come from: process or container (started here), or external (yours)")
 	set.IntVar(&f.replicas, "replicas", 1, "replicas to start")
 	set.IntVar(&f.sentinels, "sentinels", 3, "Sentinels to start")
+	f.imageFlags(set)
 	set.StringVar(&f.servers.Redis, "redis", "", "external: the primary, host:port or redis[s]://user:password@host:port/db")
 	set.StringSliceVar(&f.servers.ReplicasAt, "replicas-at", nil, "external: the replicas, host:port,…")
 	set.StringSliceVar(&f.servers.Sentinels, "sentinel", nil, "external: the Sentinels, host:port,…")
@@ -158,8 +158,11 @@ func (f *runFlags) checkServers(c *cobra.Command) error {
 	outside := []string{"redis", "replicas-at", "sentinel", "master-name", "via", "tls-ca", "tls-cert", "tls-key"}
 	started := []string{"replicas", "sentinels"}
 	distances := []string{"replica-rtt", "client-rtt", "rtt-jitter"}
+	if err := f.serverFlags.check(c, envProcess, envContainer, envExternal); err != nil {
+		return err
+	}
 	switch f.env {
-	case "process":
+	case envProcess, envContainer:
 		if name := firstSet(c, outside); name != "" {
 			return fmt.Errorf("--%s is about servers of yours: add --env external", name)
 		}
@@ -175,7 +178,12 @@ func (f *runFlags) checkServers(c *cobra.Command) error {
 		if f.sentinels < 0 || f.sentinels > assembly.MaxSentinels {
 			return fmt.Errorf("--sentinels %d: must be from 0 to %d", f.sentinels, assembly.MaxSentinels)
 		}
-	case "external":
+		if f.plan.Spec().Links {
+			if err := f.links(); err != nil {
+				return fmt.Errorf("--replica-rtt and --client-rtt: %w", err)
+			}
+		}
+	case envExternal:
 		if name := firstSet(c, distances); name != "" {
 			return fmt.Errorf("--%s needs servers that lockcost starts: yours have the distance that they have", name)
 		}
@@ -185,41 +193,30 @@ func (f *runFlags) checkServers(c *cobra.Command) error {
 		if f.servers.Redis == "" && len(f.servers.Sentinels) == 0 {
 			return errors.New("--env external: give --redis, or --sentinel and --master-name")
 		}
-	default:
-		return fmt.Errorf("--env %q: must be process or external", f.env)
 	}
-	f.plan.Ledger = f.ledger != "none" && (f.env == "process" || f.ledger != "")
-	if f.env == "external" && f.plan.Ledger {
+	f.plan.Ledger = f.ledger != "none" && (f.env != envExternal || f.ledger != "")
+	if f.env == envExternal && f.plan.Ledger {
 		if _, err := ledger.Config(f.ledger); err != nil {
 			return fmt.Errorf("--ledger: %w", err)
 		}
 		f.servers.Ledger = f.ledger
 	}
-	if f.env == "external" {
+	if f.env == envExternal {
 		return f.servers.Check()
 	}
 	return nil
 }
 
-func firstSet(c *cobra.Command, names []string) string {
-	for _, name := range names {
-		if c.Flags().Changed(name) {
-			return name
-		}
-	}
-	return ""
-}
-
-// provider is where the servers come from, and what to ask of it.
-func (f *runFlags) provider() (env.Provider, env.Spec) {
+// source is where the servers come from, and what to ask of it.
+func (f *runFlags) source(p *progress) (env.Provider, env.Spec) {
 	spec := f.plan.Spec()
-	if f.env == "external" {
+	if f.env == envExternal {
 		return f.servers, spec
 	}
 	spec.Replicas = max(spec.Replicas, f.replicas)
 	spec.Sentinels = f.sentinels
 	spec.Pin = placement.Current().Pin()
-	return process.Provider{}, spec
+	return f.provider(p.show), spec
 }
 
 func (f *runFlags) run(ctx context.Context, c *cobra.Command, stdout, stderr io.Writer) (err error) {
@@ -250,9 +247,9 @@ func (f *runFlags) run(ctx context.Context, c *cobra.Command, stdout, stderr io.
 
 // measure starts the stack, runs the plan on it, and stops it again.
 func (f *runFlags) measure(ctx context.Context, folder *results.Folder, p *progress) (record *results.Record, err error) {
-	provider, spec := f.provider()
+	provider, spec := f.source(p)
 	step := "starting the servers"
-	if f.env == "external" {
+	if f.env == envExternal {
 		step = "looking for your servers"
 	}
 	p.show(bench.Progress{Step: step})
