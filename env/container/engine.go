@@ -38,7 +38,7 @@ func (e *UnavailableError) Unwrap() error { return e.Err }
 
 // find returns a client of the engine: the one at $DOCKER_HOST, else the
 // first that answers on a socket where engines usually have one. Its error is
-// an *UnavailableError.
+// an *UnavailableError, unless ctx is over.
 func find(ctx context.Context) (*client.Client, error) {
 	if host := os.Getenv(client.EnvOverrideHost); host != "" {
 		return connect(ctx, host)
@@ -86,15 +86,21 @@ func connect(ctx context.Context, host string) (*client.Client, error) {
 	if err != nil {
 		return nil, &UnavailableError{Reason: fmt.Sprintf("%s: %v", host, err), Err: err}
 	}
-	ctx, cancel := context.WithTimeout(ctx, pingTimeout)
+	bounded, cancel := context.WithTimeout(ctx, pingTimeout)
 	defer cancel()
-	ping, err := cli.Ping(ctx, client.PingOptions{})
+	ping, err := cli.Ping(bounded, client.PingOptions{})
+	if ctx.Err() != nil {
+		_ = cli.Close()
+		return nil, fmt.Errorf("looking for a Docker engine: %w", context.Cause(ctx))
+	}
 	if err != nil {
-		return nil, errors.Join(unreachable(host, err), cli.Close())
+		_ = cli.Close()
+		return nil, unreachable(host, err)
 	}
 	if v := ping.APIVersion; v != "" && versions.LessThan(v, client.MinAPIVersion) {
-		return nil, errors.Join(&UnavailableError{Reason: fmt.Sprintf("the one at %s is too old: its API is %s, and it takes %s (%s) or newer",
-			host, v, client.MinAPIVersion, oldest)}, cli.Close())
+		_ = cli.Close()
+		return nil, &UnavailableError{Reason: fmt.Sprintf("the one at %s is too old: its API is %s, and it takes %s (%s) or newer",
+			host, v, client.MinAPIVersion, oldest)}
 	}
 	return cli, nil
 }

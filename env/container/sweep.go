@@ -24,8 +24,12 @@ const (
 // there is no engine is no error: then nothing of the kind runs.
 func Clean(ctx context.Context) (removed int, err error) {
 	cli, err := find(ctx)
-	if err != nil {
+	var unavailable *UnavailableError
+	if errors.As(err, &unavailable) {
 		return 0, nil
+	}
+	if err != nil {
+		return 0, err
 	}
 	defer cli.Close()
 	return sweep(ctx, cli, func(string) {})

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+	"time"
 
 	"lockcost/env"
 	"lockcost/env/container"
@@ -103,7 +104,7 @@ func TestBrokenOffStartLeavesNothing(t *testing.T) {
 	cli := docker(t)
 	for _, p := range []container.Provider{containertest.Provider(), bridged()} {
 		alone(t)
-		for things := range 6 { // that there are when it is broken off
+		for things := range 5 { // that there are when it is broken off
 			ctx, cancel := context.WithCancel(t.Context())
 			ended := make(chan error, 1)
 			go func() {
@@ -114,6 +115,7 @@ func TestBrokenOffStartLeavesNothing(t *testing.T) {
 				ended <- err
 			}()
 			for len(remains(t, cli)) < 2*things && len(ended) == 0 {
+				time.Sleep(5 * time.Millisecond)
 			}
 			cancel()
 			err := <-ended
