@@ -95,13 +95,14 @@ func verified(dsn string) bool {
 }
 
 // secureLedger returns the ledger's data source name, whose tls=true is
-// verified by the files of p.TLS where there are any: the driver knows only
-// names of settings, which it keeps for the whole process.
+// verified by p.TLS.CA where there is one: the driver knows only names of
+// settings, which it keeps for the whole process. Our certificate is for Redis
+// alone: a MariaDB without a CA breaks off with whoever shows it one.
 func (p Provider) secureLedger() (dsn string, err error) {
-	if !p.TLS.given() || !verified(p.Ledger) {
+	if p.TLS.CA == "" || !verified(p.Ledger) {
 		return p.Ledger, nil
 	}
-	secure, err := p.TLS.load()
+	secure, err := TLSFiles{CA: p.TLS.CA}.load()
 	if err != nil {
 		return "", err
 	}

@@ -47,6 +47,14 @@ func TestLedgerOverTLS(t *testing.T) {
 	refused(t, given("?tls=true", another.File), env.Spec{}, at, "has not signed")
 	refused(t, given("?tls=skip-verify", ca.File), env.Spec{}, "tls=true")
 
+	own, ownKey := ca.Issue(t, soon()) // for Redis; this ledger has no CA to verify it with
+	without := startLedger(t, "--ssl-cert="+cert, "--ssl-key="+key)
+	p := external.Provider{Redis: primary, Ledger: "u@tcp(" + without + ")/lockcost?tls=true"}
+	p.TLS = external.TLSFiles{CA: ca.File, Cert: own, Key: ownKey}
+	if _, err := p.Start(t.Context(), env.Spec{Ledger: true}); err != nil {
+		t.Error(err)
+	}
+
 	plain := startLedger(t)
 	refused(t, external.Provider{Redis: primary, Ledger: "u@tcp(" + plain + ")/lockcost?tls=true"}, env.Spec{}, plain, "has no TLS")
 }

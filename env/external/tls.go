@@ -12,10 +12,11 @@ import (
 )
 
 // TLSFiles names what TLS needs beyond this machine's own roots. All are PEM.
-// They hold for every server that is reached over TLS.
+// They hold for every Redis and Sentinel that is reached over TLS, the CA for
+// the ledger too.
 type TLSFiles struct {
 	CA   string // certificates of the authorities to trust, in place of the system's; "" for those
-	Cert string // our own certificate, for servers that ask for one; "" for none
+	Cert string // our own certificate for Redis, for servers that ask for one; "" for none
 	Key  string // its key
 }
 
