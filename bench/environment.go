@@ -90,6 +90,9 @@ func notes(stack *env.Stack, placed placement.Placement) []string {
 	if !stack.Ours {
 		notes = append(notes, "The servers were not started by lockcost: what else they were doing is not known.")
 	}
+	if stack.Redis.TLS != nil {
+		notes = append(notes, "Redis was reached over TLS: its cost is in every figure. What the driver adds to a round trip was not measured, as raw system calls do not speak TLS.")
+	}
 	if placed.Note != "" {
 		notes = append(notes, "Placement: "+placed.Note+".")
 	}
