@@ -42,7 +42,7 @@ func Inspect(ctx context.Context, s *Stack) ([]Server, error) {
 		case KindSentinel:
 			v, err = inspectSentinel(ctx, s.Redis, n.Addr)
 		case KindLedger:
-			v, err = inspectLedger(ctx, s.Ledger, n.PID != 0)
+			v, err = inspectLedger(ctx, s.Ledger, n)
 		default:
 			err = fmt.Errorf("kind %q is not known", n.Kind)
 		}

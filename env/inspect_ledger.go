@@ -4,7 +4,9 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/go-sql-driver/mysql"
@@ -17,9 +19,8 @@ var ledgerSettings = []string{
 	"innodb_buffer_pool_size", "transaction_isolation", "tx_isolation", "datadir",
 }
 
-// inspectLedger describes the ledger. local is whether its files are on this
-// machine.
-func inspectLedger(ctx context.Context, dsn string, local bool) (v Server, err error) {
+// inspectLedger describes the ledger.
+func inspectLedger(ctx context.Context, dsn string, n Node) (v Server, err error) {
 	c, err := mysql.ParseDSN(dsn)
 	if err != nil {
 		return v, errors.New("its data source name cannot be read") // the cause may quote it
@@ -42,11 +43,22 @@ func inspectLedger(ctx context.Context, dsn string, local bool) (v Server, err e
 	if v.Settings, err = variables(ctx, db, ledgerSettings); err != nil {
 		return v, err
 	}
-	if on := Filesystem(v.Settings["datadir"]); local && on != "" {
+	if on := n.filesystem(v.Settings["datadir"]); on != "" {
 		v.Settings["datadir_filesystem"] = on
 	}
 	delete(v.Settings, "datadir") // a path says nothing
 	return v, nil
+}
+
+// filesystem is that of one of the node's folders, "" where that is not known.
+func (n Node) filesystem(folder string) string {
+	switch {
+	case n.PID == 0: // on another machine, for all we know
+		return ""
+	case n.Container != "": // which sees other folders than we do
+		return Filesystem(filepath.Join("/proc", strconv.Itoa(n.PID), "root", folder))
+	}
+	return Filesystem(folder)
 }
 
 // variables returns those of the server's global variables that it has.

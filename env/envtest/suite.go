@@ -92,6 +92,9 @@ func isInspected(t *testing.T, s *env.Stack) {
 	if ledger.Settings["innodb_flush_log_at_trx_commit"] != "1" {
 		t.Errorf("a commit of the ledger is not durable: %v", ledger.Settings)
 	}
+	if node := s.Nodes[len(s.Nodes)-1]; node.PID != 0 && ledger.Settings["datadir_filesystem"] == "" {
+		t.Errorf("the file system of the ledger's data is not known: %v", ledger.Settings)
+	}
 }
 
 func hasNoOtherUser(t *testing.T, s *env.Stack) {
