@@ -20,7 +20,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -o pipefail -c
 
 .DEFAULT_GOAL := help
-.PHONY: help plots test bench deps test-deps build lint clean
+.PHONY: help plots test bench deps test-deps image build lint clean
 
 help:
 	@echo "make plots    install what is missing, measure the four paths, draw the figures"
@@ -29,6 +29,7 @@ help:
 	@echo "make bench    go test -bench, read by benchstat"
 	@echo "make build    bin/lockcost"
 	@echo "make deps     the servers, by apt"
+	@echo "make image    an image with the servers, for --env container without a registry"
 	@echo "make lint     gofmt, vet (Linux and macOS), staticcheck"
 	@echo "make clean    remove what was built and the runs that are not kept"
 
@@ -63,6 +64,9 @@ test-deps:
 	@sh env/deps.sh java=default-jre-headless /usr/share/java/hdrhistogram.jar=libhdrhistogram-java
 	@sh env/unpack.sh "$(SERVERS)/valkey-8" $(SUITES) valkey-tools valkey-server || [ -z "$$CI" ]
 	@sh env/unpack.sh "$(SERVERS)/redis-8" $(SUITES) redis-tools redis-server || [ -z "$$CI" ]
+
+image:
+	@env/container/image/build
 
 build:
 	go build -buildvcs=auto -o $(BIN) ./bench/cmd/lockcost
