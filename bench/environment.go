@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
 
 	"lockcost/env"
@@ -86,7 +87,7 @@ func topology(servers []env.Server) string {
 }
 
 func notes(stack *env.Stack, placed placement.Placement) []string {
-	var notes []string
+	notes := slices.Clone(stack.Notes)
 	if !stack.Ours {
 		notes = append(notes, "The servers were not started by lockcost: what else they were doing is not known.")
 	}

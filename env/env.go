@@ -60,6 +60,9 @@ type Stack struct {
 	// Distance puts servers at a distance from each other and from their
 	// clients; nil where the provider has no links, or was asked for none.
 	Distance Distance
+	// Notes are sentences about what the servers run in, for whoever reads
+	// the numbers.
+	Notes []string
 	// Close stops every server that was started for this stack and removes
 	// what it left on disk. It is safe to call more than once.
 	Close func() error

@@ -19,10 +19,10 @@ import (
 
 // Figure is one drawn figure.
 type Figure struct {
-	Name  string   // cost, percentiles, stages or timeseries
-	Title string   // as it is written on the figure
-	Files []string // one PNG and one SVG
-	Notes []string // what it does not show, and why; also written on it
+	Name  string   `json:"name"`  // cost, percentiles, stages or timeseries
+	Title string   `json:"title"` // as it is written on the figure
+	Files []string `json:"files"` // one PNG and one SVG
+	Notes []string `json:"notes"` // what it does not show, and why; also written on it
 }
 
 // figures lists what is drawn, in the order in which it is read.
