@@ -81,7 +81,8 @@ type Redis struct {
 	// for no TLS. Without a ServerName it is the host that is dialled.
 	TLS *tls.Config
 	// Via is the addresses to dial in place of those announced: Distance.Via
-	// at the time. Nil for none.
+	// at the time, or where the user says announced servers are reached. Nil
+	// for none.
 	Via map[string]string
 	// SentinelUsername and SentinelPassword are the Sentinels' own; both ""
 	// where they ask for none.

@@ -23,6 +23,8 @@ for program in apt-get apt-cache dpkg-deb; do
 done
 mkdir -p "$(dirname "$dir")"
 dir=$(cd "$(dirname "$dir")" && pwd)/$(basename "$dir")
+# What was cut off by SIGKILL stays beside it, and goes an hour later.
+find "$(dirname "$dir")" -maxdepth 1 -name "$(basename "$dir").partial.*" -mmin +60 -exec rm -rf {} +
 work=$(mktemp -d "$dir.partial.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 trap 'exit 129' HUP
