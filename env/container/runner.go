@@ -136,18 +136,19 @@ func (r *runner) Close() error {
 	r.closing.Do(func() {
 		r.mu.Lock()
 		r.closed = true
+		servers := r.servers
 		r.mu.Unlock()
 		r.calls.Wait()
 		ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 		defer cancel()
 		var wg sync.WaitGroup
-		for _, s := range r.servers {
+		for _, s := range servers {
 			wg.Go(func() { s.terminate(ctx) })
 		}
 		wg.Wait()
 		err := remove(ctx, r.cli, r.lock.stack)
 		r.end()
-		r.err = errors.Join(err, r.lock.release())
+		r.err = errors.Join(err, r.lock.release(), r.cli.Close())
 	})
 	return r.err
 }
