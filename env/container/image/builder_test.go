@@ -83,15 +83,17 @@ func processesIn(dir string) []string {
 }
 
 // A trigger keeps what is written to it, and does something once when that
-// contains at.
+// contains at. It is no bytes.Buffer: that would be filled past Write.
 type trigger struct {
-	bytes.Buffer
-	at string
-	do func()
+	written bytes.Buffer
+	at      string
+	do      func()
 }
 
+func (w *trigger) String() string { return w.written.String() }
+
 func (w *trigger) Write(p []byte) (int, error) {
-	n, err := w.Buffer.Write(p)
+	n, err := w.written.Write(p)
 	if w.do != nil && strings.Contains(w.String(), w.at) {
 		w.do()
 		w.do = nil
