@@ -12,8 +12,10 @@ import (
 	"strings"
 	"testing"
 
+	lockcost "lockcost/env/container"
 	"lockcost/env/container/containertest"
 
+	"github.com/containerd/errdefs"
 	"github.com/moby/moby/api/types/container"
 	"github.com/moby/moby/client"
 )
@@ -56,8 +58,11 @@ func commit(t *testing.T, cli *client.Client, command string) (image string) {
 	made, err := cli.ContainerCreate(t.Context(), client.ContainerCreateOptions{
 		Config: &container.Config{Image: base, Entrypoint: []string{"sh", "-c", command}, User: "0"},
 	})
+	if errdefs.IsNotFound(err) {
+		containertest.Need(t, &lockcost.MissingImageError{Image: base, Reason: "a test makes others of it"})
+	}
 	if err != nil {
-		t.Skipf("image %s: %v", base, err)
+		t.Fatal(err)
 	}
 	t.Cleanup(func() {
 		_, _ = cli.ContainerRemove(context.Background(), made.ID, client.ContainerRemoveOptions{Force: true, RemoveVolumes: true})
