@@ -72,7 +72,7 @@ func (r *rig) prepare(ctx context.Context) (err error) {
 	}
 	fmt.Fprintln(os.Stderr, "measuring the instrument first: some 17 seconds")
 	r.doctor, err = doctor.Examine(ctx, doctor.Options{
-		Redis: r.stack.Redis, Prefix: "lockcost:bench:", CPUs: placement.Current().Pin(),
+		Redis: r.stack.Redis, Prefix: "lockcost:bench:", CPUs: placement.Current().Pin(), Shared: r.stack.Unplaced(),
 	})
 	return err
 }
@@ -94,7 +94,11 @@ func startBenchStack(ctx context.Context) (*env.Stack, error) {
 		},
 	}
 	if own.Redis != "" || len(own.Sentinels) > 0 {
-		return own.Start(ctx, env.Spec{Ledger: own.Ledger != ""})
+		stack, err := own.Start(ctx, env.Spec{Ledger: own.Ledger != ""})
+		if err == nil {
+			stack.Pinned, err = placement.Parse(os.Getenv("LOCKCOST_SERVER_CPUS")) // of lockcost env up
+		}
+		return stack, err
 	}
 	return process.Provider{}.Start(ctx, env.Spec{
 		Replicas: 1, Sentinels: 3, Ledger: true, Pin: placement.Current().Pin(),

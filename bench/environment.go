@@ -94,6 +94,9 @@ func notes(stack *env.Stack, placed placement.Placement) []string {
 	if stack.Redis.TLS != nil {
 		notes = append(notes, "Redis was reached over TLS: its cost is in every figure. What the driver adds to a round trip was not measured, as raw system calls do not speak TLS.")
 	}
+	if placed.Pinned && stack.Unplaced() {
+		notes = append(notes, "Placement: servers run on this machine, where nothing keeps them off the driver's CPUs, so the driver sleeps between operations and is late by a wake-up; confine them (taskset, cpuset), or let lockcost start them.")
+	}
 	if placed.Note != "" {
 		notes = append(notes, "Placement: "+placed.Note+".")
 	}

@@ -9,6 +9,7 @@ import (
 
 	"lockcost/bench/doctor"
 	"lockcost/env"
+	"lockcost/env/placement"
 	"lockcost/results"
 )
 
@@ -94,7 +95,7 @@ func (r *runner) begin(ctx context.Context) error {
 // examine measures the instrument, on the servers that it is to measure.
 func (r *runner) examine(ctx context.Context) (results.Doctor, error) {
 	return doctor.Examine(ctx, doctor.Options{
-		Redis: r.site.stack.Redis, Prefix: r.site.settings.Prefix, CPUs: r.site.stack.Pinned,
+		Redis: r.site.stack.Redis, Prefix: r.site.settings.Prefix, CPUs: placement.Current().Pin(), Shared: r.site.stack.Unplaced(),
 		Samples: int64(r.plan.Rate * r.plan.Duration.Seconds()),
 		Watch: func(step string, done, total int) {
 			r.watch(Progress{Step: fmt.Sprintf("measuring the instrument: %d %% done", 100*done/total/10*10), Total: r.total})

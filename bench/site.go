@@ -197,6 +197,7 @@ func glance(in load.Interval) second {
 // allowed. What was measured before an error comes with it.
 func (s *site) drive(ctx context.Context, r *ready, observe func(second) error) (*measured, error) {
 	m := &measured{}
+	r.plan.Sleep = s.stack.Unplaced()
 	r.plan.Observe = func(in load.Interval) error {
 		now := glance(in)
 		m.medians = append(m.medians, now.p50)

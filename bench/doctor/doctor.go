@@ -30,6 +30,8 @@ type Options struct {
 	Prefix string
 	// CPUs of the servers, where the exact-delay server is to run.
 	CPUs []int
+	// Shared tells that servers may run on the driver's CPUs: it sleeps then.
+	Shared bool
 	// Samples is how many operations a run will have. Few take fewer timers,
 	// since no percentile beyond theirs will be judged; 0 takes as many as
 	// P99.9 needs.

@@ -48,7 +48,7 @@ func newExamination(ctx context.Context, o Options) (_ *examination, err error) 
 	e := &examination{
 		Options: o, extent: shortFor(o.Samples),
 		plan: load.Plan{
-			Rate: pace, Warmup: 20 * time.Millisecond, Workers: connections, Timeout: time.Second,
+			Rate: pace, Warmup: 20 * time.Millisecond, Workers: connections, Timeout: time.Second, Sleep: o.Shared,
 			Stages:   []results.SpanName{results.SpanAcquireService},
 			Classify: func(err error) (load.Outcome, string) { return load.Failed, lock.Kind(err) },
 		},

@@ -84,7 +84,7 @@ func (d *driver) run(ctx context.Context) (*Recording, error) {
 // watch starts what wakes the workers and looks for pauses: a poller, which
 // takes one CPU, or kernel timers.
 func (d *driver) watch() (stop func(), err error) {
-	if d.plan.NewTimer != nil || !polls(d.plan.Rate) {
+	if d.plan.NewTimer != nil || d.plan.Sleep || !polls(d.plan.Rate) {
 		if d.plan.NewTimer == nil {
 			d.plan.NewTimer = timer.New
 		}

@@ -69,6 +69,10 @@ type Plan struct {
 	// the run. Nil is allowed.
 	Observe func(Interval) error
 
+	// Sleep has the driver sleep whenever it has nothing to do, as it must
+	// where servers may run on its CPUs: it would starve them.
+	Sleep bool
+
 	// NewTimer makes what wakes a worker for its slot. Nil leaves it to the
 	// driver; tests of the instrument put something worse in its place.
 	NewTimer func(*timer.Clock) (timer.Timer, error)

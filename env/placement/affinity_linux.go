@@ -43,7 +43,7 @@ func ThreadAs(cpus []int, policy Policy) error {
 			set.Set(c)
 		}
 		if err := unix.SchedSetaffinity(0, &set); err != nil {
-			return fmt.Errorf("sched_setaffinity to CPU %s: %w", format(cpus), err)
+			return fmt.Errorf("sched_setaffinity to CPU %s: %w", Format(cpus), err)
 		}
 	}
 	switch {

@@ -93,8 +93,8 @@ func Enter() error {
 		return nil // Current says why
 	}
 	driver, servers := Split(cpus)
-	if err := enter(driver, marker+"="+format(driver)+"/"+format(servers)); err != nil {
-		return fmt.Errorf("confining the driver to CPU %s: %w", format(driver), err)
+	if err := enter(driver, marker+"="+Format(driver)+"/"+Format(servers)); err != nil {
+		return fmt.Errorf("confining the driver to CPU %s: %w", Format(driver), err)
 	}
 	return nil
 }
@@ -118,7 +118,7 @@ func Current() Placement {
 		return p
 	case marked:
 		p.Note = fmt.Sprintf("driver and servers are not pinned: the driver was placed on CPU %s and is now on %s",
-			format(driver), format(cpus))
+			Format(driver), Format(cpus))
 	case len(cpus) < 2:
 		p.Note = "driver and servers are not pinned: they share the only CPU"
 	default:
@@ -129,8 +129,8 @@ func Current() Placement {
 
 func off() bool { return os.Getenv(Switch) == "off" }
 
-// format writes CPU numbers as taskset reads them: 0,2,3.
-func format(cpus []int) string {
+// Format writes CPU numbers as taskset reads them: 0,2,3. None is "".
+func Format(cpus []int) string {
 	var s []string
 	for _, c := range cpus {
 		s = append(s, strconv.Itoa(c))
@@ -138,8 +138,12 @@ func format(cpus []int) string {
 	return strings.Join(s, ",")
 }
 
-func parse(s string) ([]int, error) {
+// Parse reads what Format writes.
+func Parse(s string) ([]int, error) {
 	var cpus []int
+	if s == "" {
+		return nil, nil
+	}
 	for f := range strings.SplitSeq(s, ",") {
 		c, err := strconv.Atoi(f)
 		if err != nil {
@@ -155,10 +159,10 @@ func parseMarker(s string) (driver, servers []int, ok bool) {
 	if !found {
 		return nil, nil, false
 	}
-	driver, err := parse(d)
+	driver, err := Parse(d)
 	if err != nil {
 		return nil, nil, false
 	}
-	servers, err = parse(r)
+	servers, err = Parse(r)
 	return driver, servers, err == nil
 }

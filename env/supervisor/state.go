@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"lockcost/env"
+	"lockcost/env/placement"
 )
 
 // State is what a supervisor tells of itself and its stack.
@@ -74,6 +75,7 @@ func (s State) exports(primary string, replicas []string) []Export {
 		{"LOCKCOST_MASTER_NAME", s.MasterName},
 		{"LOCKCOST_VIA", s.via()},
 		{"LOCKCOST_LEDGER", s.Ledger},
+		{"LOCKCOST_SERVER_CPUS", placement.Format(s.CPUs)},
 	}
 }
 
