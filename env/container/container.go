@@ -86,7 +86,25 @@ func (p Provider) Start(ctx context.Context, spec env.Spec) (*env.Stack, error) 
 	if errors.Is(err, late) && distant.Load() && p.Network != NetworkBridge {
 		return nil, fmt.Errorf("%w\nDocker seems to run its containers in a virtual machine, where this machine may not reach them: try --docker-network %s", err, NetworkBridge)
 	}
+	if err == nil {
+		s.Notes = append(s.Notes, p.note(ctx, e.cli, spec))
+	}
 	return s, err
+}
+
+// Prepare has the images there that spec needs, and tells Progress, for a
+// Start in another process. Its errors are Start's.
+func (p Provider) Prepare(ctx context.Context, spec env.Spec) error {
+	if err := p.check(spec); err != nil {
+		return err
+	}
+	cli, err := find(ctx)
+	if err != nil {
+		return err
+	}
+	defer cli.Close()
+	settle(ctx, cli)
+	return p.ensureAll(ctx, cli, spec)
 }
 
 // check refuses what cannot be started.
@@ -114,10 +132,8 @@ func (p Provider) engine(ctx context.Context, spec env.Spec) (*engine, error) {
 		return nil, err
 	}
 	settle(ctx, cli)
-	for _, image := range p.images().needed(spec) {
-		if err := p.ensure(ctx, cli, image); err != nil {
-			return nil, err
-		}
+	if err := p.ensureAll(ctx, cli, spec); err != nil {
+		return nil, err
 	}
 	if _, err := sweep(ctx, cli, p.progress); err != nil {
 		p.progress(fmt.Sprintf("removing what an earlier crash left: %v", err))

@@ -65,6 +65,33 @@ func (i images) needed(spec env.Spec) []string {
 	return []string{i.redis}
 }
 
+// note says in a sentence what a stack runs in.
+func (p Provider) note(ctx context.Context, cli *client.Client, spec env.Spec) string {
+	version := ""
+	if v, err := cli.ServerVersion(ctx, client.ServerVersionOptions{}); err == nil {
+		version = " " + v.Version
+	}
+	var from []string
+	for _, image := range p.images().needed(spec) {
+		if found, err := cli.ImageInspect(ctx, image); err == nil {
+			image += fmt.Sprintf(" (%.19s)", found.ID)
+		}
+		from = append(from, image)
+	}
+	return fmt.Sprintf("The servers run in containers of Docker%s, network %s, from %s.",
+		version, cmp.Or(p.Network, NetworkHost), strings.Join(from, " and "))
+}
+
+// ensureAll is ensure for all images that spec needs.
+func (p Provider) ensureAll(ctx context.Context, cli *client.Client, spec env.Spec) error {
+	for _, image := range p.images().needed(spec) {
+		if err := p.ensure(ctx, cli, image); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // ensure pulls an image that is not here, and checks that the engine's
 // machine can run it.
 func (p Provider) ensure(ctx context.Context, cli *client.Client, image string) error {

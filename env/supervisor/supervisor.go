@@ -72,6 +72,11 @@ func (h Home) Up(ctx context.Context, o Options) (_ *Running, err error) {
 			return nil, err
 		}
 	}
+	if o.Container != nil { // with progress, which the supervisor has nobody to tell of
+		if err := o.Container.Prepare(ctx, o.Spec); err != nil {
+			return nil, err
+		}
+	}
 	start := reexec.Options{Part: partName, CPUs: o.Spec.Pin, Detached: o.Detached}
 	if o.Detached {
 		if start.Stderr, err = h.newLog(ctx); err != nil {

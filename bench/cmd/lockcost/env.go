@@ -11,6 +11,7 @@ import (
 
 	"lockcost/bench"
 	"lockcost/env/assembly"
+	"lockcost/env/container"
 	"lockcost/env/placement"
 	"lockcost/env/supervisor"
 )
@@ -135,6 +136,7 @@ func (f *envUp) run(c *cobra.Command, stdout, stderr io.Writer) error {
 	progress := newProgress(stderr, f.quiet)
 	defer progress.close()
 	progress.show(bench.Progress{Step: "starting the servers"})
+	f.containers.Progress = func(step string) { progress.show(bench.Progress{Step: step}) }
 	stack, err := home.Up(ctx, f.Options)
 	progress.close()
 	if err != nil {
@@ -222,9 +224,10 @@ func envStatus(ctx context.Context, o output, stdout io.Writer) error {
 func newEnvDown(stdout, stderr io.Writer) *cobra.Command {
 	var o output
 	c := &cobra.Command{
-		Use:     "down",
-		Short:   "End the stack, whichever terminal it was started from",
-		Long:    `Down ends the servers and their supervisor, and removes their data.`,
+		Use:   "down",
+		Short: "End the stack, whichever terminal it was started from",
+		Long: `Down ends the servers and their supervisor, and removes their data. It removes
+the containers that commands which were killed have left, too.`,
 		Example: `  lockcost env down`,
 		Args:    noArguments,
 		RunE:    func(c *cobra.Command, _ []string) error { return envDown(c.Context(), o, stdout, stderr) },
@@ -245,12 +248,18 @@ func envDown(ctx context.Context, o output, stdout, stderr io.Writer) error {
 	defer progress.close()
 	progress.show(bench.Progress{Step: "ending the servers"})
 	ended, err := home.Down(ctx)
+	crashed, left := container.Clean(ctx)
 	progress.close()
 	if err != nil && !errors.Is(err, supervisor.ErrNone) {
-		return err
+		return errors.Join(err, left)
+	}
+	if left != nil {
+		return fmt.Errorf("removing the containers of commands that were killed: %w", left)
 	}
 	if o.format == "json" {
-		return printJSON(stdout, map[string]any{"ended": err == nil, "supervisor_pid": ended.PID, "killed": ended.Killed})
+		return printJSON(stdout, map[string]any{
+			"ended": err == nil, "supervisor_pid": ended.PID, "killed": ended.Killed, "crashed_container_stacks": crashed,
+		})
 	}
 	text := fmt.Sprintf("Ended %d servers and their supervisor, process %d.", len(ended.Servers), ended.PID)
 	switch {
@@ -258,6 +267,9 @@ func envDown(ctx context.Context, o output, stdout, stderr io.Writer) error {
 		text = err.Error()
 	case ended.Killed:
 		text += " It did not end when asked to, and was killed."
+	}
+	if crashed > 0 {
+		text += fmt.Sprintf("\nRemoved the containers of %d commands that were killed.", crashed)
 	}
 	_, err = fmt.Fprintln(stdout, text)
 	return err
