@@ -40,10 +40,14 @@ plots: deps build
 	$(BIN) plot $(RUN) --out plots/$(notdir $(RUN)) > /dev/null
 	@echo "Figures: plots/$(notdir $(RUN)); the run: $(RUN)"
 
-# One package at a time: tests of the load generator would not share a small
+# Tests that start and end servers wait most of the time, and go two at once.
+# The others one at a time: those of the load generator would not share a small
 # machine with databases.
+PATIENT = $(shell go list ./env/container/... ./env/external/... ./env/process/... ./env/supervisor/...)
+
 test: deps test-deps
-	go test $(RACE) -p 1 -timeout 20m $(TEST_FLAGS) ./...
+	go test $(RACE) -p 2 -timeout 20m $(TEST_FLAGS) $(PATIENT)
+	go test $(RACE) -p 1 -timeout 20m $(TEST_FLAGS) $(filter-out $(PATIENT),$(shell go list ./...))
 
 bench: deps
 	@mkdir -p bin

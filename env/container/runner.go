@@ -103,8 +103,14 @@ func (r *runner) Place(_ context.Context, name string, kind env.Kind) (assembly.
 	return s, nil
 }
 
-// Pinned is part of assembly.Runner.
-func (r *runner) Pinned() []int { return r.pin }
+// Pinned is part of assembly.Runner. The CPUs of a virtual machine are not
+// ours, whatever their numbers.
+func (r *runner) Pinned() []int {
+	if r.distant.Load() {
+		return nil
+	}
+	return r.pin
+}
 
 // call has the engine do something, unless the stack has been closed. Close
 // waits for it.
