@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -91,6 +92,31 @@ func TestClientFollowsFailoverOverBridge(t *testing.T) {
 	if n, err := envtest.Client(t, s, s.Redis.Replicas[0]).Exists(ctx, "key").Result(); n != 1 || err != nil {
 		t.Errorf("the replica was asked for no lock: %d, %v", n, err)
 	}
+	// Its connections are the announced primary's, by whatever way they go:
+	// they are not dropped and made anew.
+	before := connections(t, s)
+	for range 300 {
+		if err := take(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if made := connections(t, s) - before - 1; made > 2 { // asking takes one
+		t.Errorf("%d connections for 300 locks, with a pool of 2", made)
+	}
+}
+
+// connections is how many connections the first replica has received.
+func connections(t *testing.T, s *env.Stack) int {
+	t.Helper()
+	text, err := envtest.Client(t, s, s.Redis.Replicas[0]).Info(t.Context(), "stats").Result()
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, err := strconv.Atoi(env.ParseInfo(text)["total_connections_received"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
 }
 
 func TestPortTaken(t *testing.T) {
