@@ -70,6 +70,7 @@ test-deps:
 	@sh env/unpack.sh "$(SERVERS)/redis-8" $(SUITES) redis-tools redis-server || [ -z "$$CI" ]
 
 image:
+	@sh env/deps.sh debootstrap=debootstrap
 	@env/container/image/build
 
 build:

@@ -61,6 +61,9 @@ func (s *site) leave(ctx context.Context) error {
 			errs = append(errs, fmt.Errorf("removing the tables %s*: %w", s.settings.Tables, err))
 		}
 	}
+	if len(s.tasks) == 0 {
+		return errors.Join(errs...) // no operation was done
+	}
 	if err := workloads.RemoveKeys(ctx, s.stack, s.keys()); err != nil {
 		errs = append(errs, fmt.Errorf("removing the keys %s*, which expire in %v: %w", s.settings.Prefix, s.plan.TTL, err))
 	}

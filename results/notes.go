@@ -132,12 +132,18 @@ func (r *Record) warningNotes() []string {
 	return notes
 }
 
-// errorNotes gives each path's errors by kind.
+// errorNotes gives each path's errors by kind, those of invalid runs too.
 func (r *Record) errorNotes() []string {
 	var notes []string
 	for _, p := range r.Paths {
+		sum := map[string]int64{}
+		for _, run := range p.Runs {
+			for kind, n := range run.Errors {
+				sum[kind] += n
+			}
+		}
 		var kinds []string
-		for kind, n := range p.tally().errors {
+		for kind, n := range sum {
 			if n > 0 {
 				kinds = append(kinds, fmt.Sprintf("%s %d", kind, n))
 			}

@@ -36,6 +36,9 @@ type MissingImageError struct {
 
 func (e *MissingImageError) Error() string {
 	const local = "localhost/lockcost:bookworm"
+	if strings.HasPrefix(e.Image, "localhost/") {
+		return fmt.Sprintf("image %s is not here: docker images tells which are, and env/container/image/build --help how to make one", e.Image)
+	}
 	return fmt.Sprintf("image %s is not here and cannot be pulled (%s): env/container/image/build makes %[3]s from Debian packages; "+
 		"then --redis-image %[3]s --ledger-image %[3]s", e.Image, e.Reason, local)
 }

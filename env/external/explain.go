@@ -120,7 +120,7 @@ func unreachable(what string, err error, secure *tls.Config) error {
 	case errors.As(err, &dial) && dial.Op == "dial":
 		return fmt.Errorf("%s: nothing answers there (%w)", what, dial.Err)
 	case closed(err) && secure == nil:
-		return fmt.Errorf("%s closes the connection: if it wants TLS, give its address as rediss://", what)
+		return fmt.Errorf("%s closes the connection: if it wants TLS, give its address as rediss://; if the port is forwarded, as Docker does, see that a server runs behind it", what)
 	case closed(err):
 		return fmt.Errorf("%s closes the connection", what)
 	}

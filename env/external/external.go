@@ -82,13 +82,15 @@ func (p Provider) Start(ctx context.Context, spec env.Spec) (*env.Stack, error) 
 	if s.Ledger, err = p.secureLedger(); err != nil {
 		return nil, err
 	}
-	if s.Redis.Primary == "" {
-		if s.Redis.Primary, err = askForPrimary(ctx, s.Redis); err != nil {
-			return nil, err
-		}
-	}
-	if err := checkRedis(ctx, s.Redis, spec.Replicas); err != nil {
+	if s.Redis.Primary, err = presentPrimary(ctx, s.Redis); err != nil {
 		return nil, err
+	}
+	online, err := checkRedis(ctx, s.Redis, spec.Replicas)
+	if err != nil {
+		return nil, err
+	}
+	if online != len(s.Redis.Replicas) {
+		s.Notes = append(s.Notes, fmt.Sprintf("The primary had %s online; the record knows of those that --replicas-at names.", replicas(online)))
 	}
 	s.Nodes = nodes(s.Redis)
 	if p.Ledger == "" {
@@ -99,6 +101,9 @@ func (p Provider) Start(ctx context.Context, spec env.Spec) (*env.Stack, error) 
 		return nil, err
 	}
 	s.Nodes = append(s.Nodes, env.Node{Name: "ledger", Kind: env.KindLedger, Addr: addr})
+	if overTLS(s.Ledger) {
+		s.Notes = append(s.Notes, "The ledger is reached over TLS.")
+	}
 	return s, nil
 }
 
@@ -115,23 +120,24 @@ func (p Provider) lacks(spec env.Spec) error {
 	return nil
 }
 
-// checkRedis checks the primary, the replicas and the Sentinels.
-func checkRedis(ctx context.Context, r env.Redis, online int) error {
-	primary, err := checkPrimary(ctx, r, online)
+// checkRedis checks the primary, the replicas and the Sentinels, and returns
+// how many replicas the primary has online.
+func checkRedis(ctx context.Context, r env.Redis, needed int) (online int, err error) {
+	primary, err := checkPrimary(ctx, r, needed)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	for _, addr := range r.Replicas {
 		if err := checkReplica(ctx, r, addr, primary); err != nil {
-			return err
+			return 0, err
 		}
 	}
 	for _, addr := range r.Sentinels {
 		if err := checkSentinel(ctx, r, addr, primary); err != nil {
-			return err
+			return 0, err
 		}
 	}
-	return nil
+	return primary.online, nil
 }
 
 // nodes lists the servers by the names they have in every stack.

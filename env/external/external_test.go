@@ -164,7 +164,7 @@ func TestRolesMixedUp(t *testing.T) {
 	primary, replica, sentinel := s.Redis.Primary, s.Redis.Replicas[0], s.Redis.Sentinels[0]
 	refused(t, external.Provider{Redis: replica}, env.Spec{}, replica, "is a replica of "+primary)
 	refused(t, external.Provider{Redis: sentinel}, env.Spec{}, sentinel, "is a Sentinel")
-	refused(t, external.Provider{Redis: primary}, env.Spec{Replicas: 2}, primary, "1 replicas online", "needs 2")
+	refused(t, external.Provider{Redis: primary}, env.Spec{Replicas: 2}, primary, "1 replica online", "needs 2")
 	refused(t, external.Provider{Redis: primary, ReplicasAt: []string{primary}}, env.Spec{},
 		"replica at "+primary, "is no replica")
 	refused(t, external.Provider{Redis: primary, ReplicasAt: other.Redis.Replicas}, env.Spec{},

@@ -116,3 +116,9 @@ func (p Provider) secureLedger() (dsn string, err error) {
 	c.TLSConfig, c.TLS = ownTLS, nil
 	return c.FormatDSN(), nil
 }
+
+// overTLS tells whether a data source name that can be read asks for TLS.
+func overTLS(dsn string) bool {
+	c, err := mysql.ParseDSN(dsn)
+	return err == nil && (c.TLS != nil || c.TLSConfig != "")
+}

@@ -14,6 +14,7 @@ type identity struct {
 	addr   string
 	runID  string // of the process
 	replID string // of its history, which its replicas share
+	online int    // how many replicas it has
 }
 
 // checkPrimary checks that r.Primary is one, outside a cluster, with at
@@ -28,11 +29,19 @@ func checkPrimary(ctx context.Context, r env.Redis, online int) (identity, error
 		return identity{}, fmt.Errorf("%s is a replica of %s:%s; give the primary's address",
 			what, info["master_host"], info["master_port"])
 	}
-	if n := env.OnlineReplicas(info); n < online {
-		return identity{}, fmt.Errorf("%s has %d replicas online and needs %d: attach one with REPLICAOF, "+
-			"or wait until those it has are synchronized", what, n, online)
+	n := env.OnlineReplicas(info)
+	if n < online {
+		return identity{}, fmt.Errorf("%s has %s online and needs %d: attach one with REPLICAOF, "+
+			"or wait until those it has are synchronized", what, replicas(n), online)
 	}
-	return identity{addr: r.Primary, runID: info["run_id"], replID: info["master_replid"]}, nil
+	return identity{addr: r.Primary, online: n, runID: info["run_id"], replID: info["master_replid"]}, nil
+}
+
+func replicas(n int) string {
+	if n == 1 {
+		return "1 replica"
+	}
+	return fmt.Sprintf("%d replicas", n)
 }
 
 // checkReplica checks that addr is a replica of primary and has its data.

@@ -12,6 +12,38 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
+// presentPrimary returns the address of the primary of now: of the one that
+// was given, unless that is gone or a replica since a failover and there are
+// Sentinels that tell another.
+func presentPrimary(ctx context.Context, r env.Redis) (string, error) {
+	if r.Primary == "" {
+		return askForPrimary(ctx, r)
+	}
+	if len(r.Sentinels) == 0 {
+		return r.Primary, nil
+	}
+	what := "Redis at " + r.Primary
+	var given map[string]string
+	if reach(ctx, what, r.Options(r.Primary)) == nil {
+		var err error
+		if given, err = describe(ctx, r, what, r.Primary); err != nil || given["role"] == "master" {
+			return r.Primary, nil // its check tells what is wrong, if anything
+		}
+	}
+	now, err := askForPrimary(ctx, r)
+	if err != nil {
+		return r.Primary, nil
+	}
+	if given == nil {
+		return now, nil
+	}
+	found, err := describe(ctx, r, "Redis at "+now, now)
+	if err != nil || found["master_replid"] != given["master_replid"] {
+		return r.Primary, nil // a replica of another's
+	}
+	return now, nil
+}
+
 // askForPrimary asks the Sentinels, one after the other, where the primary
 // is, and returns the address to dial. It fails when none of them tells, with
 // the reason of each, and when what the first announces is not reached.

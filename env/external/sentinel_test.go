@@ -1,12 +1,15 @@
 package external_test
 
 import (
+	"errors"
 	"net"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"lockcost/env"
+	"lockcost/env/envtest"
 	"lockcost/env/external"
 	"lockcost/env/link"
 	"lockcost/env/process/processtest"
@@ -135,4 +138,29 @@ func TestDefaultPorts(t *testing.T) {
 		refused(t, external.Provider{Sentinels: []string{given}}, env.Spec{}, net.JoinHostPort("127.0.0.9", "26379"), "nothing answers")
 		refused(t, external.Provider{Redis: given}, env.Spec{}, net.JoinHostPort("127.0.0.9", "6379"), "nothing answers")
 	}
+}
+
+// --redis carries user and password; which server is the primary the
+// Sentinels know better, after a failover.
+func TestGivenPrimaryIsNoneAnyMore(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a failover takes seconds")
+	}
+	own := processtest.Start(t, env.Spec{Replicas: 2, Sentinels: 3, DownAfter: 500 * time.Millisecond})
+	p := external.Provider{Redis: own.Redis.Primary, Sentinels: own.Redis.Sentinels}
+	if err := own.Faults.Kill("primary"); err != nil {
+		t.Fatal(err)
+	}
+	another := func() error {
+		s, err := p.Start(t.Context(), env.Spec{})
+		if err == nil && s.Redis.Primary == own.Redis.Primary {
+			err = errors.New("the primary is the one that was given")
+		}
+		return err
+	}
+	envtest.Eventually(t, "the primary was killed", another)
+	if _, err := own.Faults.Restart(t.Context(), "primary"); err != nil {
+		t.Fatal(err)
+	}
+	envtest.Eventually(t, "the primary is a replica now", another)
 }

@@ -51,7 +51,50 @@ func (s State) Check(ctx context.Context) Status {
 		})
 	}
 	wg.Wait()
+	s.depose(ctx, found.Checks)
 	return found
+}
+
+// depose marks those of several primaries that the Sentinels do not hold to be
+// one: a server that comes back after a failover is a primary still, until
+// they have told it otherwise.
+func (s State) depose(ctx context.Context, checks []Check) {
+	var primaries []*Check
+	for i := range checks {
+		if checks[i].Role == "primary" {
+			primaries = append(primaries, &checks[i])
+		}
+	}
+	if len(primaries) < 2 {
+		return
+	}
+	now := s.announced(ctx)
+	for _, c := range primaries {
+		if now != "" && c.Address != now {
+			c.Role, c.Err = "", fmt.Errorf("it is a primary still, and for the Sentinels %s is: wait until they have told it", now)
+		}
+	}
+}
+
+// announced is the primary that the first Sentinel to answer tells; "" where
+// none does.
+func (s State) announced(ctx context.Context) string {
+	for _, v := range s.Servers {
+		if v.Kind != env.KindSentinel {
+			continue
+		}
+		c := redis.NewSentinelClient(env.Redis{}.SentinelOptions(v.Address))
+		at, err := c.GetMasterAddrByName(ctx, s.MasterName).Result()
+		_ = c.Close()
+		if err == nil && len(at) == 2 {
+			addr := net.JoinHostPort(at[0], at[1])
+			if way, ok := s.Via[addr]; ok {
+				return way
+			}
+			return addr
+		}
+	}
+	return ""
 }
 
 // ask asks one server.

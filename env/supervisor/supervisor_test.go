@@ -87,6 +87,24 @@ func TestExportsFollowAFailover(t *testing.T) {
 	})
 }
 
+func TestOfTwoPrimariesTheSentinelsIsExported(t *testing.T) {
+	p := newPlace(t)
+	r := p.mustUp(t, env.Spec{Replicas: 1, Sentinels: 3}, true)
+	before := r.Check(t.Context())
+	replica := redis.NewClient(&redis.Options{Addr: export(before, "LOCKCOST_REPLICAS")})
+	defer replica.Close()
+	if err := replica.Do(t.Context(), "REPLICAOF", "NO", "ONE").Err(); err != nil {
+		t.Fatal(err)
+	}
+	now := r.Check(t.Context())
+	if at := export(now, "LOCKCOST_REDIS"); at != export(before, "LOCKCOST_REDIS") {
+		t.Errorf("%s is exported as the primary", at)
+	}
+	if c := now.Checks[1]; c.Name != "replica-1" || c.Err == nil || !strings.Contains(c.Err.Error(), export(before, "LOCKCOST_REDIS")) {
+		t.Errorf("%s: %v", c.Name, c.Err)
+	}
+}
+
 func TestReplicasAtADistance(t *testing.T) {
 	need(t)
 	p := newPlace(t)

@@ -142,7 +142,7 @@ func (c *Client) refused(cmds []redis.Cmder, needs Needs) error {
 		case !redis.IsPermissionError(err):
 			failed = cmp.Or(failed, c.unserved(cmd, needs))
 		case strings.Contains(err.Error(), "key"):
-			return fmt.Errorf("user %s may not use keys %s* on %s; try ACL SETUSER %s ~%s*", c.user, needs.Prefix, c.name, c.user, needs.Prefix)
+			return fmt.Errorf("user %s may not use keys %s* on %s; try ACL SETUSER %s ~%s*", c.user, needs.Prefix, c.name, c.user, family(needs.Prefix))
 		default:
 			denied = append(denied, right(cmd))
 		}
@@ -174,6 +174,12 @@ func (c *Client) unserved(cmd redis.Cmder, needs Needs) error {
 	}
 	return fmt.Errorf("%s needs %s, which %s does not have: it was renamed or taken away in its configuration, "+
 		"or is no part of this server; use --paths without %s", needs.Path, right(cmd), c.name, needs.Path)
+}
+
+// family is what the prefixes of all runs begin with.
+func family(prefix string) string {
+	first, _, _ := strings.Cut(prefix, ":")
+	return first + ":"
 }
 
 // explain makes a refused right plain in an error of the command it names.

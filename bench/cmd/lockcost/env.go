@@ -269,7 +269,7 @@ func envDown(ctx context.Context, o output, stdout, stderr io.Writer) error {
 		text += " It did not end when asked to, and was killed."
 	}
 	if crashed > 0 {
-		text += fmt.Sprintf("\nRemoved the containers of %d commands that were killed.", crashed)
+		text += fmt.Sprintf("\nRemoved the containers of commands that were killed: %d.", crashed)
 	}
 	_, err = fmt.Fprintln(stdout, text)
 	return err
