@@ -67,7 +67,8 @@ func topology(servers []env.Server) string {
 	for _, s := range servers {
 		role, _, _ := strings.Cut(s.Name, "-")
 		if role == "primary" || role == "ledger" {
-			role = s.Kind + " " + s.Version + " " + role
+			version, _, _ := strings.Cut(s.Version, " ") // MariaDB's goes on with its origin
+			role = s.Kind + " " + version + " " + role
 		}
 		if count[role] == 0 {
 			order = append(order, role)
