@@ -91,6 +91,8 @@ func (c *rawConn) exchange() error {
 		switch {
 		case errors.Is(err, unix.EINTR):
 			continue
+		case errors.Is(err, unix.EAGAIN):
+			return errors.New("the server has not answered in time: has it been stopped?")
 		case err != nil:
 			return fmt.Errorf("read: %w", err)
 		case more == 0:

@@ -52,6 +52,9 @@ func (v *server) await(ctx context.Context, ready probe) error {
 // notReady is the error of a server that ctx did not wait for any longer.
 func (v *server) notReady(ctx context.Context, last error) error {
 	cause := context.Cause(ctx)
+	if ended := (*endedError)(nil); errors.As(cause, &ended) {
+		return ended
+	}
 	if errors.Is(cause, context.Canceled) {
 		return fmt.Errorf("waiting for %s: %w", v.name(), cause)
 	}

@@ -28,7 +28,7 @@ func (b *builder) startLedger(ctx context.Context) error {
 	dsn := ledgerConfig(b.ledger.addr(), password)
 	b.ledger.answers = func(ctx context.Context) error { return ping(ctx, dsn) }
 	b.ledgerDSN = dsn.FormatDSN()
-	return b.ledger.launch(ctx, welcome(password))
+	return b.launch(ctx, b.ledger, welcome(password))
 }
 
 // welcome makes the database and its user, who comes over TCP and may do

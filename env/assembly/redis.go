@@ -14,7 +14,7 @@ import (
 // once the one before it answers: a replica or a Sentinel that is refused
 // its first connection tries again only a second later.
 func (b *builder) startRedis(ctx context.Context) error {
-	if err := b.primary.launch(ctx, b.redisFile(b.primary)); err != nil {
+	if err := b.launch(ctx, b.primary, b.redisFile(b.primary)); err != nil {
 		return err
 	}
 	if err := b.startReplicas(ctx); err != nil {
@@ -27,7 +27,7 @@ func (b *builder) startReplicas(ctx context.Context) error {
 	g, gctx := errgroup.WithContext(ctx)
 	for _, v := range b.replicas {
 		g.Go(func() error {
-			if err := v.launch(gctx, b.redisFile(v)); err != nil {
+			if err := b.launch(gctx, v, b.redisFile(v)); err != nil {
 				return err
 			}
 			return v.await(gctx, v.linkUp)
@@ -64,7 +64,7 @@ func (b *builder) startSentinels(ctx context.Context) error {
 	g, gctx := errgroup.WithContext(ctx)
 	for i, v := range b.sentinels {
 		g.Go(func() error {
-			if err := v.launch(gctx, b.sentinelFile(i, ids)); err != nil {
+			if err := b.launch(gctx, v, b.sentinelFile(i, ids)); err != nil {
 				return err
 			}
 			return v.await(gctx, func(ctx context.Context) error {

@@ -45,14 +45,6 @@ func (s *stack) place(ctx context.Context, name string, kind env.Kind) (*server,
 	return v, nil
 }
 
-// launch starts a server with text in its file, and waits until it answers.
-func (v *server) launch(ctx context.Context, text string) error {
-	if err := v.Start(ctx, text); err != nil {
-		return fmt.Errorf("%s: %w", v.name(), err)
-	}
-	return v.await(ctx, v.answers)
-}
-
 // addLinks has Close end links too, unless the stack has been closed.
 func (s *stack) addLinks(p *link.Process) error {
 	s.mu.Lock()

@@ -82,6 +82,10 @@ func start(ctx context.Context, spec env.Spec, o Options) (_ *env.Stack, err err
 	if err := b.placeAll(ctx); err != nil {
 		return nil, err
 	}
+	ctx, b.fail = context.WithCancelCause(ctx)
+	b.over = make(chan struct{})
+	defer b.fail(nil)
+	defer close(b.over)
 	g, gctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return b.startRedis(gctx) })
 	g.Go(func() error { return b.startLedger(gctx) })
@@ -91,10 +95,33 @@ func start(ctx context.Context, spec env.Spec, o Options) (_ *env.Stack, err err
 	return b.describe(o.Provider), nil
 }
 
+// launch starts a server with text in its file, and waits until it answers.
+// If it ends before all the others are ready, the start ends with it.
+func (b *builder) launch(ctx context.Context, v *server, text string) error {
+	if err := v.Start(ctx, text); err != nil {
+		return fmt.Errorf("%s: %w", v.name(), err)
+	}
+	go func() {
+		select {
+		case <-v.Ended():
+			b.fail(&endedError{v.Failure()})
+		case <-b.over:
+		}
+	}()
+	return v.await(ctx, v.answers)
+}
+
+// endedError is of a server that ended while others were waited for.
+type endedError struct{ error }
+
+func (e *endedError) Unwrap() error { return e.error }
+
 // builder starts the servers of one stack.
 type builder struct {
 	*stack
 	spec env.Spec
+	fail context.CancelCauseFunc // ends the start
+	over chan struct{}           // closed when the start is over
 
 	primary   *server
 	replicas  []*server

@@ -138,6 +138,9 @@ func (p Provider) engine(ctx context.Context, spec env.Spec) (*engine, error) {
 	if _, err := sweep(ctx, cli, p.progress); err != nil {
 		p.progress(fmt.Sprintf("removing what an earlier crash left: %v", err))
 	}
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
 	tc, err := testcontainer(cli)
 	if err != nil {
 		return nil, err

@@ -105,6 +105,19 @@ func connect(ctx context.Context, host string) (*client.Client, error) {
 	return cli, nil
 }
 
+// bounded bounds one thing that an engine is asked.
+func bounded(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(ctx, callTimeout, fmt.Errorf("the Docker engine has not answered for %v", callTimeout))
+}
+
+// answered is err, or that the engine has not answered, where that is why.
+func answered(ctx context.Context, err error) error {
+	if err != nil && ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
+}
+
 // local refuses an engine on another machine, whose ports would not be ours.
 func local(host string) error {
 	u, err := client.ParseHostURL(host)

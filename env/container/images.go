@@ -76,7 +76,7 @@ func (p Provider) note(ctx context.Context, cli *client.Client, spec env.Spec) s
 	}
 	var from []string
 	for _, image := range p.images().needed(spec) {
-		if found, err := cli.ImageInspect(ctx, image); err == nil {
+		if found, err := inspect(ctx, cli, image); err == nil {
 			image += fmt.Sprintf(" (%.19s)", found.ID)
 		}
 		from = append(from, image)
@@ -98,26 +98,38 @@ func (p Provider) ensureAll(ctx context.Context, cli *client.Client, spec env.Sp
 // ensure pulls an image that is not here, and checks that the engine's
 // machine can run it.
 func (p Provider) ensure(ctx context.Context, cli *client.Client, image string) error {
-	found, err := cli.ImageInspect(ctx, image)
+	found, err := inspect(ctx, cli, image)
 	if errdefs.IsNotFound(err) {
 		p.progress("pulling " + image)
 		if err := pull(ctx, cli, image); err != nil {
 			return err
 		}
-		found, err = cli.ImageInspect(ctx, image)
+		found, err = inspect(ctx, cli, image)
+	}
+	if err != nil && strings.Contains(err.Error(), "invalid reference") {
+		return fmt.Errorf("%q is no name of an image", image)
 	}
 	if err != nil {
 		return fmt.Errorf("image %s: %w", image, err)
 	}
+	ctx, cancel := bounded(ctx)
+	defer cancel()
 	engine, err := cli.ServerVersion(ctx, client.ServerVersionOptions{})
 	if err != nil {
-		return fmt.Errorf("asking the engine for its platform: %w", err)
+		return fmt.Errorf("asking the engine for its platform: %w", answered(ctx, err))
 	}
 	if found.Os != engine.Os || found.Architecture != engine.Arch {
 		return fmt.Errorf("image %s is for %s/%s, and this engine runs %[4]s/%[5]s: docker pull --platform %[4]s/%[5]s %[1]s, or choose another image",
 			image, found.Os, found.Architecture, engine.Os, engine.Arch)
 	}
 	return nil
+}
+
+func inspect(ctx context.Context, cli *client.Client, image string) (client.ImageInspectResult, error) {
+	ctx, cancel := bounded(ctx)
+	defer cancel()
+	found, err := cli.ImageInspect(ctx, image)
+	return found, answered(ctx, err)
 }
 
 // pull pulls an image with the user's credentials for its registry.

@@ -44,6 +44,8 @@ func lockFolder() (string, error) {
 	return dir, nil
 }
 
+func lockPath(dir, stack string) string { return filepath.Join(dir, filepath.Base(stack)+lockSuffix) }
+
 // newLock makes a lock file for a new stack and locks it.
 func newLock() (*lock, error) {
 	dir, err := lockFolder()
@@ -56,7 +58,7 @@ func newLock() (*lock, error) {
 	}
 	for range lockAttempts {
 		id := randomHex(4)
-		file := flock.New(filepath.Join(dir, id+lockSuffix))
+		file := flock.New(lockPath(dir, id))
 		ok, err := file.TryLock()
 		if err != nil {
 			return nil, fmt.Errorf("locking %s: %w", file.Path(), err)
@@ -115,7 +117,11 @@ func machine(dir string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("the identity of this machine's lock files: %w", err)
 	}
-	return strings.TrimSpace(string(raw)), nil
+	id := strings.TrimSpace(string(raw))
+	if id == "" {
+		return "", fmt.Errorf("%s is empty: remove it", path)
+	}
+	return id, nil
 }
 
 // linkNew makes a file whole or, where another was faster, not at all.

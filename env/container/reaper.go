@@ -29,7 +29,7 @@ var settled sync.Once
 func settle(ctx context.Context, cli *client.Client) {
 	settled.Do(func() {
 		log.SetDefault(quiet)
-		if os.Getenv(reaperDisabled) == "" && !hasReaper(ctx, cli) {
+		if os.Getenv(reaperDisabled) != "true" && !hasReaper(ctx, cli) { // it takes no other word
 			_ = os.Setenv(reaperDisabled, "true")
 		}
 	})
@@ -38,10 +38,10 @@ func settle(ctx context.Context, cli *client.Client) {
 func hasReaper(ctx context.Context, cli *client.Client) bool {
 	//lint:ignore SA1019 the name of the image that testcontainers will use is told nowhere else
 	image := testcontainers.ReaperDefaultImage
+	ctx, cancel := context.WithTimeout(ctx, reaperPull)
+	defer cancel()
 	if _, err := cli.ImageInspect(ctx, image); err == nil {
 		return true
 	}
-	ctx, cancel := context.WithTimeout(ctx, reaperPull)
-	defer cancel()
 	return download(ctx, cli, image, "") == nil
 }

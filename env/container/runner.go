@@ -3,7 +3,6 @@ package container
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -46,6 +45,7 @@ type runner struct {
 	mu      sync.Mutex
 	servers []*server
 	closed  bool
+	called  bool           // the engine may have made something
 	calls   sync.WaitGroup // what the engine is doing
 
 	closing sync.Once
@@ -124,16 +124,12 @@ func (r *runner) call(ctx context.Context, do func(ctx context.Context) error) e
 		return errors.New("the stack is closed")
 	}
 	r.calls.Add(1)
+	r.called = true
 	r.mu.Unlock()
 	defer r.calls.Done()
-	ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), callTimeout,
-		fmt.Errorf("the Docker engine has not answered for %v", callTimeout))
+	ctx, cancel := bounded(context.WithoutCancel(ctx))
 	defer cancel()
-	err := do(ctx)
-	if err != nil && ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	return err
+	return answered(ctx, do(ctx))
 }
 
 // Close removes the containers with their volumes, and then the network.
@@ -152,7 +148,10 @@ func (r *runner) Close() error {
 			wg.Go(func() { s.terminate(ctx) })
 		}
 		wg.Wait()
-		err := remove(ctx, r.cli, r.lock.stack)
+		var err error
+		if r.called {
+			err = remove(ctx, r.cli, r.lock.machine, r.lock.stack)
+		}
 		r.end()
 		r.err = errors.Join(err, r.lock.release(), r.cli.Close())
 	})

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/containerd/errdefs"
 	"github.com/moby/moby/client"
@@ -20,14 +21,10 @@ const (
 )
 
 // Clean removes the containers, volumes and networks of stacks whose drivers
-// have died on this machine, and returns the number of those stacks. That
-// there is no engine is no error: then nothing of the kind runs.
+// have died on this machine, and returns the number of those stacks. Where
+// there is no engine the error is an *UnavailableError.
 func Clean(ctx context.Context) (removed int, err error) {
 	cli, err := find(ctx)
-	var unavailable *UnavailableError
-	if errors.As(err, &unavailable) {
-		return 0, nil
-	}
 	if err != nil {
 		return 0, err
 	}
@@ -47,18 +44,23 @@ func sweep(ctx context.Context, cli *client.Client, progress func(string)) (int,
 	if err != nil {
 		return 0, err
 	}
-	stacks, err := list(ctx, cli, labelMachine+"="+m)
+	ctx, cancel := bounded(ctx)
+	defer cancel()
+	stacks, err := list(ctx, cli, ours(m))
 	if err != nil {
-		return 0, err
+		return 0, answered(ctx, err)
 	}
 	n, errs := 0, []error(nil)
 	for id, path := range stacks {
+		if path != lockPath(dir, id) {
+			continue // not of our making
+		}
 		release, ok := abandoned(path)
 		if !ok {
 			continue
 		}
 		progress(fmt.Sprintf("removing the containers of stack %s, whose driver has died", id))
-		err := remove(ctx, cli, id)
+		err := remove(ctx, cli, m, id)
 		release()
 		if errs = append(errs, err); err == nil {
 			n++
@@ -66,6 +68,11 @@ func sweep(ctx context.Context, cli *client.Client, progress func(string)) (int,
 	}
 	forget(dir)
 	return n, errors.Join(errs...)
+}
+
+// ours selects what is of this machine.
+func ours(machine string) client.Filters {
+	return make(client.Filters).Add("label", labelMachine+"="+machine)
 }
 
 // forget removes the lock files of drivers that died before they made
@@ -79,10 +86,9 @@ func forget(dir string) {
 	}
 }
 
-// list returns the ids of stacks of which there is anything with that label,
-// and the paths of their lock files.
-func list(ctx context.Context, cli *client.Client, label string) (map[string]string, error) {
-	filter := make(client.Filters).Add("label", label)
+// list returns the ids of stacks of which the filter finds anything, and the
+// paths of their lock files.
+func list(ctx context.Context, cli *client.Client, filter client.Filters) (map[string]string, error) {
 	stacks := map[string]string{}
 	add := func(labels map[string]string) {
 		if id := labels[labelStack]; id != "" {
@@ -113,10 +119,28 @@ func list(ctx context.Context, cli *client.Client, label string) (map[string]str
 	return stacks, nil
 }
 
-// remove removes all that there is of a stack. What somebody else is removing
-// at the same time is none of its errors.
-func remove(ctx context.Context, cli *client.Client, stack string) error {
-	filter := make(client.Filters).Add("label", labelStack+"="+stack)
+const (
+	removeAttempts = 10
+	removeInterval = 300 * time.Millisecond
+)
+
+// remove removes all that there is of a machine's stack. What the engine is
+// still busy with, such as a container whose start was broken off, is tried
+// again.
+func remove(ctx context.Context, cli *client.Client, machine, stack string) error {
+	filter := ours(machine).Add("label", labelStack+"="+stack)
+	for attempt := 1; ; attempt++ {
+		err := tryRemove(ctx, cli, filter)
+		if err == nil || attempt == removeAttempts || ctx.Err() != nil {
+			return err
+		}
+		time.Sleep(removeInterval)
+	}
+}
+
+// tryRemove is one attempt. What somebody else is removing at the same time is
+// none of its errors.
+func tryRemove(ctx context.Context, cli *client.Client, filter client.Filters) error {
 	containers, err := cli.ContainerList(ctx, client.ContainerListOptions{All: true, Filters: filter})
 	if err != nil {
 		return fmt.Errorf("listing containers: %w", err)

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -133,5 +134,39 @@ func TestBrokenOffStartLeavesNothing(t *testing.T) {
 				t.Fatalf("network %q, broken off with %d things there: left %q", c.Network, things, what)
 			}
 		}
+	}
+}
+
+// Labels can be written by anybody: what names a lock file that is none of
+// ours is left alone, and so is that file.
+func TestWhatOnlyLooksLikeOursIsLeftAlone(t *testing.T) {
+	cli := docker(t)
+	s := containertest.Start(t, env.Spec{})
+	own, err := cli.ContainerInspect(t.Context(), s.Nodes[0].Container, client.ContainerInspectOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	precious := filepath.Join(t.TempDir(), "precious")
+	if err := os.WriteFile(precious, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, lock := range []string{precious, ""} {
+		made, err := cli.VolumeCreate(t.Context(), client.VolumeCreateOptions{Labels: map[string]string{
+			"lockcost.machine": own.Container.Config.Labels["lockcost.machine"], "lockcost.stack": "ffff", "lockcost.lock": lock,
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() {
+			if _, err := cli.VolumeRemove(context.Background(), made.Volume.Name, client.VolumeRemoveOptions{}); err != nil {
+				t.Errorf("a volume with the lock file %q: %v", lock, err)
+			}
+		}()
+	}
+	if n, err := container.Clean(t.Context()); n != 0 || err != nil {
+		t.Errorf("removed %d stacks: %v", n, err)
+	}
+	if _, err := os.Stat(precious); err != nil {
+		t.Error(err)
 	}
 }

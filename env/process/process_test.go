@@ -4,9 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -110,5 +113,37 @@ func TestServerThatEndsIsNamedWithItsLog(t *testing.T) {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%q is not in: %v", want, err)
 		}
+	}
+}
+
+// A server that ends while others are waited for is named, and not one that
+// waits for it.
+func TestServerThatEndsDuringTheStartIsNamed(t *testing.T) {
+	real, err := exec.LookPath("redis-server")
+	if err != nil {
+		processtest.Need(t, &process.MissingError{Program: "redis-server", Package: "redis-server"})
+	}
+	bin, dir := t.TempDir(), public(t)
+	script := fmt.Sprintf("#!/bin/sh\ncase $1 in */replica-1/*) exec sleep 60 ;; esac\nexec %s \"$@\"\n", real)
+	if err := os.WriteFile(bin+"/redis-server", []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
+	go func() {
+		for t.Context().Err() == nil {
+			if waits, _ := filepath.Glob(dir + "/*/replica-1.log"); len(waits) > 0 {
+				break
+			}
+			time.Sleep(5 * time.Millisecond)
+		}
+		for _, pid := range workingIn(dir) {
+			if cwd, _ := os.Readlink(fmt.Sprintf("/proc/%d/cwd", pid)); strings.HasSuffix(cwd, "/primary") {
+				_ = syscall.Kill(pid, syscall.SIGKILL)
+			}
+		}
+	}()
+	_, err = process.Provider{Dir: dir}.Start(t.Context(), env.Spec{Replicas: 1})
+	if err == nil || !strings.Contains(err.Error(), "primary") || !strings.Contains(err.Error(), "killed") {
+		t.Errorf("the primary was killed while the replica was waited for: %v", err)
 	}
 }

@@ -60,15 +60,15 @@ func (h Home) find() (State, error) {
 		return State{}, err
 	}
 	s, err := h.read()
+	if err != nil {
+		return State{}, err // whoever wrote that may want to keep it
+	}
 	if held {
-		if err == nil && s.PID == 0 {
+		if s.PID == 0 {
 			err = fmt.Errorf("a supervisor lives, but %s, which tells of it, has been removed: end the processes that have %s open",
 				h.file(stateFile), h.file(lockFile))
 		}
 		return s, err
-	}
-	if err != nil {
-		s = State{} // half a state says nothing, and nobody will mend it
 	}
 	if err := h.clean(s); err != nil {
 		return State{}, fmt.Errorf("removing what a killed supervisor left: %w", err)
@@ -92,7 +92,14 @@ func (h Home) clean(s State) error {
 			return err
 		}
 	}
-	return remove(s.Log, h.file(stateFile+".new"), h.file(stateFile), h.file(lockFile))
+	if filepath.Dir(s.Log) != h.path {
+		s.Log = ""
+	}
+	lock := h.file(lockFile)
+	if i, err := os.Stat(lock); err == nil && i.Size() > 0 {
+		lock = "" // ours is empty
+	}
+	return remove(s.Log, h.file(stateFile+".new"), h.file(stateFile), lock)
 }
 
 // cleanContainers removes those that a killed supervisor left, others' too.
@@ -100,7 +107,7 @@ func cleanContainers() error {
 	ctx, cancel := context.WithTimeout(context.Background(), containerTimeout)
 	defer cancel()
 	_, err := container.Clean(ctx)
-	return err
+	return err // also that there is no engine: its containers may run
 }
 
 // remove removes files that need not be there; "" is none.

@@ -134,7 +134,7 @@ func (h Home) check() error {
 	case !ok || int(st.Uid) != os.Geteuid():
 		return fmt.Errorf("%s, where the supervisor's state is to be, is another user's: name another in %s", h.path, Variable)
 	case i.Mode().Perm()&0o077 != 0:
-		return fmt.Errorf("%s, where the supervisor's state is to be, is open to other users: chmod 700 %[1]s, or name another in %s", h.path, Variable)
+		return fmt.Errorf("%s, where the supervisor's state is to be, is open to other users: name one in %s that is yours alone, such as one that is not there yet", h.path, Variable)
 	}
 	return nil
 }
@@ -182,6 +182,7 @@ func (h Home) newLog(ctx context.Context) (*os.File, error) {
 
 // write replaces the state at once. Only the lock's holder writes.
 func (h Home) write(s State) error {
+	s.Schema = stateSchema
 	text, err := json.MarshalIndent(s, "", "  ")
 	if err != nil {
 		return err
@@ -205,8 +206,11 @@ func (h Home) read() (s State, err error) {
 	if err == nil {
 		err = json.Unmarshal(text, &s)
 	}
+	if err == nil && s.Schema != stateSchema {
+		err = errors.New("it is none")
+	}
 	if err != nil {
-		return s, fmt.Errorf("the supervisor's state in %s: %w", h.file(stateFile), err)
+		return State{}, fmt.Errorf("the supervisor's state in %s: %w: remove it, or name another folder in %s", h.file(stateFile), err, Variable)
 	}
 	return s, nil
 }

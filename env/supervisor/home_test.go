@@ -22,7 +22,7 @@ func TestHomeThatIsNotOursAloneIsRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	cases := map[string]string{open: "chmod 700", file: "no folder", link: "no folder"}
+	cases := map[string]string{open: "yours alone", file: "no folder", link: "no folder"}
 	if os.Geteuid() == 0 {
 		if err := os.Chown(foreign, 1, 1); err != nil {
 			t.Fatal(err)
@@ -73,19 +73,29 @@ func TestStrangerOfTheSameNumberIsSpared(t *testing.T) {
 	}
 }
 
-func TestHalfAStateIsCleared(t *testing.T) {
-	h := At(filepath.Join(t.TempDir(), "state"))
-	if err := os.Mkdir(h.path, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(h.file(stateFile), []byte(`{"supervisor_pid": 1`), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := h.Find(t.Context()); err != ErrNone {
-		t.Errorf("%v", err)
-	}
-	if _, err := os.Stat(h.path); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("the home: %v", err)
+func TestFilesOfOthersAreLeftAlone(t *testing.T) {
+	for _, text := range []string{`{"supervisor_pid": 1`, `{"supervisor_pid": 1}`, ``} {
+		h := At(filepath.Join(t.TempDir(), "state"))
+		if err := os.Mkdir(h.path, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		for name, text := range map[string]string{stateFile: text, lockFile: "mine"} {
+			if err := os.WriteFile(h.file(name), []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := h.Find(t.Context()); err == nil || !strings.Contains(err.Error(), h.file(stateFile)) {
+			t.Errorf("a state %q: %v", text, err)
+		}
+		if err := os.Remove(h.file(stateFile)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := h.Find(t.Context()); !errors.Is(err, ErrNone) {
+			t.Errorf("no state: %v", err)
+		}
+		if _, err := os.Stat(h.file(lockFile)); err != nil {
+			t.Error(err)
+		}
 	}
 }
 

@@ -10,11 +10,15 @@ import (
 	"lockcost/env/placement"
 )
 
+// stateSchema tells a state from other files of that name.
+const stateSchema = "lockcost/env/v1"
+
 // State is what a supervisor tells of itself and its stack.
 type State struct {
-	PID   int       `json:"supervisor_pid"`
-	Since time.Time `json:"since"`
-	Ready bool      `json:"ready"` // false while the stack is being started
+	Schema string    `json:"schema"` // stateSchema
+	PID    int       `json:"supervisor_pid"`
+	Since  time.Time `json:"since"`
+	Ready  bool      `json:"ready"` // false while the stack is being started
 	// Containers tells that the servers run in containers.
 	Containers bool `json:"containers"`
 	// What follows is known once it is ready.

@@ -249,6 +249,10 @@ func envDown(ctx context.Context, o output, stdout, stderr io.Writer) error {
 	progress.show(bench.Progress{Step: "ending the servers"})
 	ended, err := home.Down(ctx)
 	crashed, left := container.Clean(ctx)
+	var unavailable *container.UnavailableError
+	if errors.As(left, &unavailable) {
+		left = nil // without an engine there are no containers to remove
+	}
 	progress.close()
 	if err != nil && !errors.Is(err, supervisor.ErrNone) {
 		return errors.Join(err, left)
