@@ -83,7 +83,7 @@ func TestCheckNamesTheMissingRight(t *testing.T) {
 		"a script's part": {rules: "~* +@all -pexpire", words: []string{"PEXPIRE", "+pexpire"}},
 		"the counter":     {rules: "~* +@all -incr", words: []string{"INCR"}},
 		"INFO":            {rules: "~* +@all -info", words: []string{"INFO"}},
-		"the keys":        {rules: "~other:* +@all", words: []string{"app", prefix + "*", "~" + prefix}},
+		"the keys":        {rules: "~other:* +@all", words: []string{"app", prefix + "*", "~lockcost:*"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			rules := append([]any{"acl", "setuser", "app", "reset", "on", ">secret"}, fields(c.rules)...)
