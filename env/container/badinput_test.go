@@ -14,6 +14,7 @@ import (
 	"lockcost/env"
 	"lockcost/env/container"
 	"lockcost/env/container/containertest"
+	"lockcost/env/envtest"
 )
 
 func TestUnusableEngine(t *testing.T) {
@@ -64,7 +65,7 @@ func oldEngine(t *testing.T) (socket string) {
 
 func TestSocketWithoutPermission(t *testing.T) {
 	if os.Geteuid() != 0 {
-		t.Skip("only root can become a user without rights")
+		envtest.Lack(t, "only root can become a user without rights")
 	}
 	dir, err := os.MkdirTemp("", "lockcost-test-")
 	if err != nil {

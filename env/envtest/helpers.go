@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
 	"slices"
 	"syscall"
 	"testing"
@@ -16,6 +17,32 @@ import (
 
 // Patience bounds what tests wait for. Nothing is judged by it.
 const Patience = 30 * time.Second
+
+// StartWith starts what spec asks for, and ends it when the test and its
+// subtests are done. need is shown what went wrong first, and may skip.
+func StartWith(t testing.TB, p env.Provider, spec env.Spec, need func(testing.TB, error)) *env.Stack {
+	t.Helper()
+	s, err := p.Start(t.Context(), spec)
+	need(t, err)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+// Lack skips the test for what is not there; where CI is set it fails it.
+func Lack(t testing.TB, what any) {
+	t.Helper()
+	if os.Getenv("CI") != "" {
+		t.Fatal(what)
+	}
+	t.Skip(what)
+}
 
 // Eventually waits until ok returns nil.
 func Eventually(t testing.TB, what string, ok func() error) {

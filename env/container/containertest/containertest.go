@@ -10,6 +10,7 @@ import (
 
 	"lockcost/env"
 	"lockcost/env/container"
+	"lockcost/env/envtest"
 )
 
 // LocalImage is what env/container/image/build makes. Tests use it unless the
@@ -35,17 +36,7 @@ func Start(t testing.TB, spec env.Spec) *env.Stack {
 // StartWith is Start with a provider that is set up in another way.
 func StartWith(t testing.TB, p container.Provider, spec env.Spec) *env.Stack {
 	t.Helper()
-	s, err := p.Start(t.Context(), spec)
-	Need(t, err)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return s
+	return envtest.StartWith(t, p, spec, Need)
 }
 
 // Need skips the test where err tells that there is no Docker engine or no
@@ -57,8 +48,5 @@ func Need(t testing.TB, err error) {
 	if !errors.As(err, &missing) && !errors.As(err, &unavailable) {
 		return
 	}
-	if os.Getenv("CI") != "" {
-		t.Fatal(err)
-	}
-	t.Skip(err)
+	envtest.Lack(t, err)
 }

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"lockcost/env/envtest"
 )
 
 // An image tells what is in it, has that, and is not built again unless it
@@ -16,7 +18,7 @@ func TestBuild(t *testing.T) {
 	needBuilder(t)
 	id, err := exec.Command("docker", "image", "inspect", "--format", "{{.Id}}", localImage).Output()
 	if err != nil {
-		lack(t, "there is no image "+localImage+": run ./build")
+		envtest.Lack(t, "there is no image "+localImage+": run ./build")
 	}
 	labels := docker(t, "image", "inspect", "--format", "{{json .Config.Labels}}", localImage)
 	for _, want := range []string{`"project":"lockcost"`, `"suite":"bookworm"`, "redis-server ", "mariadb-server-core "} {
@@ -83,7 +85,7 @@ func TestBuildFileSystem(t *testing.T) {
 		t.Run(options, func(t *testing.T) {
 			tmp := t.TempDir()
 			if err := exec.Command("mount", "-t", "tmpfs", "-o", options, "tmpfs", tmp).Run(); err != nil {
-				lack(t, fmt.Sprintf("a file system cannot be mounted here: %v", err))
+				envtest.Lack(t, fmt.Sprintf("a file system cannot be mounted here: %v", err))
 			}
 			t.Cleanup(func() {
 				if out, err := exec.Command("umount", tmp).CombinedOutput(); err != nil {

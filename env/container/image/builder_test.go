@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"lockcost/env/envtest"
 )
 
 type result struct {
@@ -42,10 +44,10 @@ func needBuilder(t *testing.T) {
 	t.Helper()
 	needEngine(t)
 	if os.Geteuid() != 0 {
-		lack(t, "an image is built by root alone")
+		envtest.Lack(t, "an image is built by root alone")
 	}
 	if _, err := exec.LookPath("debootstrap"); err != nil {
-		lack(t, "there is no debootstrap here")
+		envtest.Lack(t, "there is no debootstrap here")
 	}
 }
 

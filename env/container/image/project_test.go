@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"lockcost/env/envtest"
 )
 
 const (
@@ -132,14 +134,14 @@ func composeProgram(t *testing.T) []string {
 			return program
 		}
 	}
-	lack(t, "neither docker compose nor docker-compose is here")
+	envtest.Lack(t, "neither docker compose nor docker-compose is here")
 	return nil
 }
 
 func needEngine(t *testing.T) {
 	t.Helper()
 	if out, err := exec.Command("docker", "version").CombinedOutput(); err != nil {
-		lack(t, fmt.Sprintf("no Docker engine: %v: %s", err, out))
+		envtest.Lack(t, fmt.Sprintf("no Docker engine: %v: %s", err, out))
 	}
 }
 
@@ -151,18 +153,9 @@ func image(t *testing.T, variable string) string {
 		name = localImage
 	}
 	if exec.Command("docker", "image", "inspect", name).Run() != nil {
-		lack(t, fmt.Sprintf("there is no image %s here: make it with env/container/image/build", name))
+		envtest.Lack(t, fmt.Sprintf("there is no image %s here: make it with env/container/image/build", name))
 	}
 	return name
-}
-
-// lack skips the test, and fails it where CI is set.
-func lack(t *testing.T, what string) {
-	t.Helper()
-	if os.Getenv("CI") != "" {
-		t.Fatal(what)
-	}
-	t.Skip(what)
 }
 
 // freePorts returns n ports that were free at once.

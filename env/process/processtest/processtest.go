@@ -3,10 +3,10 @@ package processtest
 
 import (
 	"errors"
-	"os"
 	"testing"
 
 	"lockcost/env"
+	"lockcost/env/envtest"
 	"lockcost/env/process"
 )
 
@@ -21,17 +21,7 @@ func Start(t testing.TB, spec env.Spec) *env.Stack {
 // StartWith is Start with a provider that is set up in another way.
 func StartWith(t testing.TB, p process.Provider, spec env.Spec) *env.Stack {
 	t.Helper()
-	s, err := p.Start(t.Context(), spec)
-	Need(t, err)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return s
+	return envtest.StartWith(t, p, spec, Need)
 }
 
 // Need skips the test where err tells that a program is not installed, and
@@ -42,8 +32,5 @@ func Need(t testing.TB, err error) {
 	if !errors.As(err, &missing) {
 		return
 	}
-	if os.Getenv("CI") != "" {
-		t.Fatal(err)
-	}
-	t.Skip(err)
+	envtest.Lack(t, err)
 }
