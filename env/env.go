@@ -25,6 +25,9 @@ type Spec struct {
 	FailoverTimeout time.Duration
 	// Links lets replicas and clients be put at a distance: Stack.Distance.
 	Links bool
+	// Network puts links between the nodes that can be broken: Stack.Network.
+	// They are not to be asked for together with Links.
+	Network bool
 	// Pin is the CPUs of every server. Empty leaves them unpinned.
 	Pin []int
 }
@@ -37,6 +40,7 @@ func (s Spec) Merge(o Spec) Spec {
 	s.DownAfter = max(s.DownAfter, o.DownAfter)
 	s.FailoverTimeout = max(s.FailoverTimeout, o.FailoverTimeout)
 	s.Links = s.Links || o.Links
+	s.Network = s.Network || o.Network
 	if len(s.Pin) == 0 {
 		s.Pin = o.Pin
 	}
@@ -60,6 +64,8 @@ type Stack struct {
 	// Distance puts servers at a distance from each other and from their
 	// clients; nil where the provider has no links, or was asked for none.
 	Distance Distance
+	// Network is the links that can be broken; nil where none were asked for.
+	Network Network
 	// Notes are sentences about what the servers run in, for whoever reads
 	// the numbers.
 	Notes []string

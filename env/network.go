@@ -1,0 +1,58 @@
+package env
+
+import (
+	"context"
+	"time"
+)
+
+// Network is links between the nodes of a stack that can be broken: from each
+// replica to the primary, from the Sentinels to the primary, and from each of
+// two clients to every Redis server. They lead to where the nodes were when
+// the stack was started: once a Sentinel has told a replica of another
+// primary, that replica goes there without a link.
+type Network interface {
+	// Set puts one way into a state, at once, for the connections that are
+	// open and for those to come. Bytes that are held back when a state
+	// begins which does not hold them are passed on, unless it is cut.
+	Set(ctx context.Context, w Way, s WayState) error
+	// Mend puts every way back to the zero state.
+	Mend(ctx context.Context) error
+	// Redis is how a client reaches the servers by links of its own.
+	Redis(client string) Redis
+	// Check tells whether every replica still reaches the primary by its
+	// link. Its error names the one that goes around: Sentinel sends a
+	// replica by the address that it knows itself, failover-timeout after it
+	// has seen another (+fix-slave-config).
+	Check(ctx context.Context) error
+}
+
+// Way is a link: who connects, and to which node.
+type Way struct {
+	From string // replica-1 and so on, Sentinels, or one of the Clients
+	To   string // primary; for a client any Redis server
+}
+
+// Sentinels are as From of a Way all Sentinels together.
+const Sentinels = "sentinels"
+
+// Clients are the clients that have links of their own.
+var Clients = [2]string{"first", "second"}
+
+// WayState is what a link does to what passes. The zero state passes all on
+// at once.
+type WayState struct {
+	// Delay is how long each chunk is held back, in both directions.
+	Delay time.Duration
+	// HoldRequests and HoldReplies are black holes: nothing passes from who
+	// connects, or to it. Connections stay open, also when their other end is
+	// gone, and new ones seem to be made. What was sent meanwhile is passed on
+	// when the hole is closed, as TCP would by sending it again, unless an end
+	// is gone then.
+	HoldRequests, HoldReplies bool
+	// Cut resets every connection (RST), with what is on its way, and those
+	// that are made meanwhile.
+	Cut bool
+	// BytesPerS is the most that passes in each direction of a connection; 0
+	// for no bound.
+	BytesPerS int64
+}
