@@ -37,7 +37,7 @@ func Create(dir string) (*Folder, error) {
 			return nil, fmt.Errorf("%s already holds a run (%s): name another folder", dir, file.Name())
 		}
 	}
-	if err := claim(dir); err != nil {
+	if err := claim(dir, recordName, "a run"); err != nil {
 		return nil, err
 	}
 	return &Folder{dir: dir}, nil
@@ -46,14 +46,14 @@ func Create(dir string) (*Folder, error) {
 // probeBytes is what must fit on the disk for a run to begin.
 const probeBytes = 64 << 10
 
-// claim makes the record's file, empty as yet, so that of two runs that want
-// the folder at once only one gets it, and sees whether the disk takes
-// anything at all.
-func claim(dir string) error {
-	path := filepath.Join(dir, recordName)
+// claim makes the named record's file, empty as yet, so that of two commands
+// that want the folder at once only one gets it, and sees whether the disk
+// takes anything at all. What says what such a record is of.
+func claim(dir, name, what string) error {
+	path := filepath.Join(dir, name)
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
 	if errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("%s already holds a run (%s): name another folder", dir, recordName)
+		return fmt.Errorf("%s already holds %s (%s): name another folder", dir, what, name)
 	}
 	if err != nil {
 		return describe("write to the folder", dir, err)
@@ -79,20 +79,20 @@ func (f *Folder) Save(r *Record) error {
 	if err != nil {
 		return fmt.Errorf("encode the record: %w", err)
 	}
-	if err := f.replace(recordName, append(text, '\n')); err != nil {
+	if err := replace(f.dir, recordName, append(text, '\n')); err != nil {
 		return err
 	}
 	var bench bytes.Buffer
 	if err := WriteBench(&bench, r); err != nil {
 		return fmt.Errorf("write %s: %w", benchName, err)
 	}
-	return f.replace(benchName, bench.Bytes())
+	return replace(f.dir, benchName, bench.Bytes())
 }
 
-// replace puts content in the place of the named file at one stroke.
-func (f *Folder) replace(name string, content []byte) error {
-	path := filepath.Join(f.dir, name)
-	temp, err := os.CreateTemp(f.dir, name+"-*.tmp")
+// replace puts content in the place of the folder's named file at one stroke.
+func replace(dir, name string, content []byte) error {
+	path := filepath.Join(dir, name)
+	temp, err := os.CreateTemp(dir, name+"-*.tmp")
 	if err != nil {
 		return describe("write", path, err)
 	}
@@ -105,7 +105,7 @@ func (f *Folder) replace(name string, content []byte) error {
 		os.Remove(temp.Name())
 		return describe("write", path, err)
 	}
-	return describe("write", path, syncDir(f.dir))
+	return describe("write", path, syncDir(dir))
 }
 
 // syncDir makes a rename in the folder durable.
@@ -120,29 +120,39 @@ func syncDir(dir string) error {
 // Load reads the record in a run's folder. Its error says what dir is
 // instead of a run's folder, and what to do about it.
 func Load(dir string) (*Record, error) {
-	path := filepath.Join(dir, recordName)
+	var r Record
+	if err := load(filepath.Join(dir, recordName), "run", Schema, &r); err != nil {
+		return nil, err
+	}
+	return &r, nil
+}
+
+// load reads a folder's record from path into record, if it has the schema.
+// What says what such a record is of.
+func load(path, what, schema string, record any) error {
+	dir, name := filepath.Split(path)
+	dir = filepath.Clean(dir)
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		if _, err := os.Stat(dir); err != nil {
-			return nil, describe("read the run", dir, err)
+			return describe("read the "+what, dir, err)
 		}
-		return nil, fmt.Errorf("%s is not a run's folder: it has no %s", dir, recordName)
+		return fmt.Errorf("%s is not a %s's folder: it has no %s", dir, what, name)
 	}
 	if err != nil {
-		return nil, describe("read the run", path, err)
+		return describe("read the "+what, path, err)
 	}
 	var head struct {
 		Schema string `json:"schema"`
 	}
 	if err := json.Unmarshal(text, &head); err != nil {
-		return nil, fmt.Errorf("%s is incomplete or damaged: %w", path, err)
+		return fmt.Errorf("%s is incomplete or damaged: %w", path, err)
 	}
-	if head.Schema != Schema {
-		return nil, fmt.Errorf("%s has the schema %q, and this program reads %q", path, head.Schema, Schema)
+	if head.Schema != schema {
+		return fmt.Errorf("%s has the schema %q, and this program reads %q", path, head.Schema, schema)
 	}
-	var r Record
-	if err := json.Unmarshal(text, &r); err != nil {
-		return nil, fmt.Errorf("%s does not keep to its schema: %w", path, err)
+	if err := json.Unmarshal(text, record); err != nil {
+		return fmt.Errorf("%s does not keep to its schema: %w", path, err)
 	}
-	return &r, nil
+	return nil
 }
