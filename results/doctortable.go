@@ -11,7 +11,7 @@ import (
 // terminal, the targets that it misses last.
 func WriteDoctor(w io.Writer, d Doctor) error {
 	out := bufio.NewWriter(w)
-	t := table{out: out}
+	t := table{page: page{out}}
 	t.title("Lag: how late an operation starts")
 	t.print(columns{
 		{"", "P50", "P90", "P99", "P99.9", "samples"},

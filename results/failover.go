@@ -6,8 +6,8 @@ import "time"
 const FailoverSchema = "lockcost/failover/v1"
 
 // Failover is the record of fault experiments: what each path let through in
-// each scenario. Everything but the runs' own numbers follows from them, by
-// Summarize.
+// each scenario. What was recorded is the runs, the phases, the timelines
+// and the windows' spans; all else follows from these, by Summarize.
 type Failover struct {
 	Schema      string       `json:"schema"`
 	StartedAt   time.Time    `json:"started_at"`
@@ -33,7 +33,9 @@ type FailoverPlan struct {
 	Quick         bool    `json:"quick"`
 }
 
-// Scenario is one scenario, in one variant, for one path: its trials added up.
+// Scenario is one scenario, in one variant, for one path with one set of
+// settings (SameAs): its trials added up. Sums and shares are of trials that
+// are not void; a share counts only those that report the event.
 type Scenario struct {
 	Scenario    string            `json:"scenario"`
 	Variant     string            `json:"variant,omitempty"` // what is different in it, such as min-replicas
@@ -66,13 +68,13 @@ type Scenario struct {
 	FalseFailovers int64            `json:"false_failovers"` // begun before anything was injected, in trials that are void for it
 	Errors         map[string]int64 `json:"errors"`          // acquisitions that failed, and steps after them, by kind
 
-	// Shares is, for each Event, in how many of the trials that count it
-	// happened at all.
+	// Shares is, for each Event, in how many of the trials that report it
+	// it happened at all. An event that none reports is absent.
 	Shares map[Event]Share `json:"shares"`
 	// Times are medians over the trials that have them.
 	Times map[Moment]Level `json:"times"`
-	// Before, During and After are the response of granted acquisitions, all
-	// trials merged: before the fault, from it to the first grant after it (or
+	// Phases are the response of granted acquisitions, all trials that are
+	// not void merged: before the fault, from it to the first grant after it (or
 	// while it lasts, for faults that stop nothing), and after that. A phase
 	// without grants is absent.
 	Phases   map[Phase]Span `json:"phases"`
@@ -163,7 +165,9 @@ type Trial struct {
 	Void      string    `json:"void,omitempty"` // why it shows nothing
 	// Reason says what the servers said where what was expected did not
 	// come, such as why a Sentinel promoted nobody.
-	Reason         string           `json:"reason,omitempty"`
+	Reason string `json:"reason,omitempty"`
+	// Events is how often each happened. One that cannot happen in the
+	// trial, or was not looked for, is absent, and not 0.
 	Events         map[Event]int64  `json:"events"`
 	Granted        int64            `json:"granted"`
 	Held           int64            `json:"held"`
@@ -172,22 +176,24 @@ type Trial struct {
 	FalseFailovers int64            `json:"false_failovers"`
 	Errors         map[string]int64 `json:"errors"`
 	Times          map[Moment]int64 `json:"times"`             // nanoseconds
-	Facts          map[string]int64 `json:"facts,omitempty"`   // what only this scenario has, such as writes_before_refusal
-	History        string           `json:"history,omitempty"` // its file, in the run's folder
+	Facts          map[string]int64 `json:"facts,omitempty"`   // what only this scenario has, such as writes_before_refusal; a duration's name ends in _ns
+	History        string           `json:"history,omitempty"` // its file in the experiments' folder, see HistoryName
 }
 
 // Window is how long a granted lock is not yet on the replica: from the reply
 // to the key being visible there.
 type Window struct {
-	RatePerS   float64 `json:"rate_per_s"`
+	RatePerS   float64 `json:"rate_per_s"`     // acquisitions granted, each of an order of its own
 	ReplicaRTT int64   `json:"replica_rtt_ns"` // asked for
-	Path       string  `json:"path"`
-	Visible    Span    `json:"visible"` // those that were visible before the reply count as 0
-	Early      int64   `json:"early"`   // how many those were
+	Path       string  `json:"path"`           // with its options, as PathLabel has it
+	Visible    Span    `json:"visible"`        // those that were visible before the reply count as 0
+	Early      int64   `json:"early"`          // how many those were
 	// PredictedLoss is the share of crashes in which a grant would be lost
 	// that was not yet visible, 1 − exp(−rate × mean): Poisson. Measured is
-	// the share that lost one in crash-steady at this rate and round trip;
-	// nil where that was not run.
+	// the share of trials of the plain crash-steady (no variant) that lost one
+	// with this path, round trip and rate of grants: each order is asked for
+	// twice there and granted once, so Scenario.RatePerS is twice RatePerS.
+	// It is nil where that was not run. Both are Summarize's.
 	PredictedLoss float64 `json:"predicted_loss_ratio"`
 	Measured      *Share  `json:"measured_loss,omitempty"`
 }

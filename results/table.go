@@ -14,7 +14,7 @@ import (
 // as Summarize left them.
 func WriteTable(w io.Writer, r *Record) error {
 	out := bufio.NewWriter(w)
-	t := table{out: out, record: r}
+	t := table{page: page{out}, record: r}
 	t.header()
 	t.acquire()
 	t.costs("Cost of the lock: acquire against setnx, block by block", SpanAcquire)
@@ -29,18 +29,21 @@ func WriteTable(w io.Writer, r *Record) error {
 	return out.Flush()
 }
 
-// table writes the parts of the summary.
-type table struct {
-	out    *bufio.Writer
-	record *Record
+// page is text under titles.
+type page struct{ out *bufio.Writer }
+
+func (p page) title(text string) { fmt.Fprintf(p.out, "\n%s\n", text) }
+
+func (p page) print(lines []string) {
+	for _, line := range lines {
+		fmt.Fprintln(p.out, line)
+	}
 }
 
-func (t *table) title(text string) { fmt.Fprintf(t.out, "\n%s\n", text) }
-
-func (t *table) print(lines []string) {
-	for _, line := range lines {
-		fmt.Fprintln(t.out, line)
-	}
+// table writes the parts of the summary.
+type table struct {
+	page
+	record *Record
 }
 
 func (t *table) header() {

@@ -1,0 +1,100 @@
+package results
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// passed is what a path let through in a scenario at least once.
+type passed struct{ in, of []string } // labels of scenarios
+
+// overall is, for each path, what it let through at least once and where.
+func (t *failoverTable) overall() {
+	paths, passes := t.passes()
+	if len(paths) == 0 {
+		return
+	}
+	var events []Event
+	for _, event := range Events {
+		if slices.ContainsFunc(paths, func(path string) bool { return len(passes[path][event].of) > 0 }) {
+			events = append(events, event)
+		}
+	}
+	if len(events) == 0 {
+		return
+	}
+	t.title("Over all scenarios: those in which the path let it through at least once, of those that count it")
+	names := []string{"path"}
+	for _, event := range events {
+		names = append(names, event.words())
+	}
+	rows := headed(names...)
+	for _, path := range paths {
+		row := []string{path}
+		for _, event := range events {
+			row = append(row, passCell(passes[path][event]))
+		}
+		rows = append(rows, row)
+	}
+	t.grid(rows)
+	for _, path := range paths {
+		first := "  " + path + ": "
+		for _, text := range passTexts(events, passes[path]) {
+			t.print(wrap(first, "      ", text))
+			first = "    "
+		}
+	}
+}
+
+// passes are gathered from the shares: paths in the order in which they
+// first stand.
+func (t *failoverTable) passes() (paths []string, passes map[string]map[Event]passed) {
+	passes = map[string]map[Event]passed{}
+	for _, b := range t.blocks {
+		for _, s := range b.paths {
+			path := s.PathLabel()
+			if passes[path] == nil {
+				passes[path] = map[Event]passed{}
+				paths = append(paths, path)
+			}
+			for event, share := range s.Shares {
+				p := passes[path][event]
+				p.of = append(p.of, b.label)
+				if share.Trials > 0 {
+					p.in = append(p.in, b.label)
+				}
+				passes[path][event] = p
+			}
+		}
+	}
+	return paths, passes
+}
+
+func passCell(p passed) string {
+	if len(p.of) == 0 {
+		return absent
+	}
+	return fmt.Sprintf("%d/%d", len(p.in), len(p.of))
+}
+
+// passTexts name the scenarios in which the path let something through, a
+// text for each event.
+func passTexts(events []Event, passes map[Event]passed) []string {
+	var texts []string
+	counted := false
+	for _, event := range events {
+		p := passes[event]
+		counted = counted || len(p.of) > 0
+		if len(p.in) > 0 {
+			texts = append(texts, fmt.Sprintf("%s in %s", event.words(), strings.Join(p.in, "; ")))
+		}
+	}
+	switch {
+	case !counted:
+		return []string{"no trial shows anything"}
+	case len(texts) == 0:
+		return []string{"nothing was seen; the bounds above say what remains possible"}
+	}
+	return texts
+}
