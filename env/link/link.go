@@ -9,6 +9,7 @@
 // A Process relays connections from a process of its own, away from this
 // one's CPUs, and holds back what passes, as a distance does. It measures how
 // long a round trip through it takes, and is set to one that is asked for.
+// Each of its links can also be broken by itself, as a network is: State.
 package link
 
 import (

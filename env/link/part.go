@@ -23,6 +23,7 @@ func Part() reexec.Part { return reexec.Part{Name: partName, Run: run} }
 // What can be asked of the part.
 const (
 	doDelay     = "delay"
+	doState     = "state"
 	doCalibrate = "calibrate"
 	doWatch     = "watch"
 	doStop      = "stop"
@@ -32,6 +33,8 @@ const (
 type order struct {
 	Do                  string
 	OneWay, Jitter, RTT time.Duration
+	Target              int
+	State               State
 }
 
 func run(ctx context.Context, c *reexec.Child) error {
@@ -98,6 +101,8 @@ func (h *hub) answer(ctx context.Context, request json.RawMessage) (any, error) 
 	case doDelay:
 		h.relay.SetDelay(o.OneWay, o.Jitter)
 		return nil, nil
+	case doState:
+		return nil, h.relay.SetState(o.Target, o.State)
 	case doCalibrate:
 		runtime.GC()
 		return h.calibrate(ctx, o.RTT)

@@ -32,7 +32,7 @@ type Process struct {
 // reexec.Main. On a system other than Linux the error is
 // errors.ErrUnsupported.
 func Start(ctx context.Context, o Options) (*Process, error) {
-	if err := supported(); err != nil {
+	if err := Supported(); err != nil {
 		return nil, err
 	}
 	p := &Process{calibrated: make(map[time.Duration]Calibration)}
@@ -66,6 +66,24 @@ func (p *Process) Close() error { return p.process.Close() }
 // overtakes another. Throughput is not limited. 0 forwards at once.
 func (p *Process) SetDelay(ctx context.Context, oneWay, jitter time.Duration) error {
 	return p.process.Call(ctx, order{Do: doDelay, OneWay: oneWay, Jitter: jitter}, nil)
+}
+
+// stateTimeout bounds SetState.
+const stateTimeout = 10 * time.Second
+
+// SetState puts the link to a target, by its number, into a state, and
+// returns when that is in effect, for the connections that are open and what
+// is on its way in them too. ctx is looked at before that: it takes no time
+// to speak of. The errors are of a target that there is not, a State that
+// cannot be, and of links that have ended.
+func (p *Process) SetState(ctx context.Context, target int, s State) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	// Not ctx: a call that is broken off ends the process.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stateTimeout)
+	defer cancel()
+	return p.process.Call(ctx, order{Do: doState, Target: target, State: s}, nil)
 }
 
 // Calibration is the one-way delay with which a round trip is what it should

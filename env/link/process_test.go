@@ -1,6 +1,7 @@
 package link_test
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"syscall"
@@ -165,4 +166,34 @@ func TestStartNeedsATargetAndAProbe(t *testing.T) {
 			_ = p.Close()
 		}
 	}
+}
+
+func TestLinksOfAProcessAreBrokenOneByOne(t *testing.T) {
+	first, second := startLineServer(t), startLineServer(t)
+	p := startProcess(t, first.listener.Addr().String(), second.listener.Addr().String())
+	a, b := dial(t, p.Addr(0)), dial(t, p.Addr(1))
+	a.mustAsk(t, "one")
+	b.mustAsk(t, "two")
+	want := link.State{Delay: time.Millisecond, HoldRequests: true, HoldReplies: true, BytesPerS: 1}
+	if err := p.SetState(t.Context(), 1, want); err != nil {
+		t.Fatal(err)
+	}
+	a.mustAsk(t, "three")
+	if _, err := b.conn.Write([]byte("four\n")); err != nil {
+		t.Fatal(err)
+	}
+	hearsNothing(t, b.conn)
+	if err := p.SetState(t.Context(), 1, link.State{}); err != nil {
+		t.Fatal(err)
+	}
+	hears(t, b.conn, "four\n")
+	if err := p.SetState(t.Context(), 2, link.State{}); err == nil || !strings.Contains(err.Error(), "no link 2") {
+		t.Errorf("a link that there is not: %v", err)
+	}
+	over, end := context.WithCancel(t.Context())
+	end()
+	if err := p.SetState(over, 0, link.State{Cut: true}); !errors.Is(err, context.Canceled) {
+		t.Errorf("with a context that is over: %v", err)
+	}
+	a.mustAsk(t, "five")
 }

@@ -14,8 +14,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// supported tells whether there can be a relay on this system.
-func supported() error { return nil }
+// Supported tells whether there can be a Process on this system: its error is
+// errors.ErrUnsupported.
+func Supported() error { return nil }
+
+// errEnded is of a relay that does nothing any more.
+var errEnded = errors.New("the links have ended")
 
 // relay forwards connections to its targets, and holds back what passes. It
 // is one loop on one thread: what a server's CPU loses to a chunk is waking
@@ -25,7 +29,9 @@ type relay struct {
 	delay atomic.Pointer[delay]
 	given [2]reservoir // how long chunks were held back, a direction each
 
-	wake    int // an eventfd that ends the loop's wait
+	waking  sync.Mutex
+	wake    int         // an eventfd that ends the loop's wait; none once it is closed
+	orders  chan func() // what the loop is to do on its thread
 	closing atomic.Bool
 	close   sync.Once
 	ended   chan struct{} // closed when the loop has ended
@@ -35,6 +41,7 @@ type relay struct {
 	clock    *timer.Clock
 	poller   *poller
 	watchers []watcher // by their file descriptor
+	doors    []*door
 	waiting  waiting
 	buffer   [readBytes]byte
 }
@@ -52,7 +59,7 @@ type watcher interface {
 // connected to when a client comes, not before; where that fails, the
 // client's connection is closed.
 func newRelay(targets []string) (*relay, error) {
-	r := &relay{ended: make(chan struct{}), clock: timer.NewClock(), wake: none}
+	r := &relay{ended: make(chan struct{}), orders: make(chan func(), 1), clock: timer.NewClock(), wake: none}
 	r.SetDelay(0, 0)
 	err := r.open(targets)
 	if err != nil {
@@ -79,7 +86,7 @@ func (r *relay) open(targets []string) (err error) {
 		return err
 	}
 	for _, target := range targets {
-		d := &door{relay: r, name: target}
+		d := &door{relay: r, name: target, conns: make(map[*conn]struct{})}
 		if d.target, err = resolve(target); err != nil {
 			return fmt.Errorf("link to %q: %w", target, err)
 		}
@@ -88,6 +95,7 @@ func (r *relay) open(targets []string) (err error) {
 			return fmt.Errorf("link to %s: %w", target, err)
 		}
 		r.addrs = append(r.addrs, addr)
+		r.doors = append(r.doors, d)
 		r.enter(d.fd, d)
 		if err := r.poller.watch(d.fd, 0, unix.EPOLLIN); err != nil {
 			return err
@@ -127,12 +135,55 @@ func (r *relay) Ended() <-chan struct{} { return r.ended }
 func (r *relay) Close() error {
 	r.close.Do(func() {
 		r.closing.Store(true)
-		_, _ = unix.Write(r.wake, []byte{7: 1})
+		r.rouse()
 		<-r.ended
+		r.waking.Lock()
+		defer r.waking.Unlock()
 		_ = unix.Close(r.wake)
+		r.wake = none
 	})
 	<-r.ended
 	return r.err
+}
+
+// rouse ends the loop's wait.
+func (r *relay) rouse() {
+	r.waking.Lock()
+	defer r.waking.Unlock()
+	if r.wake != none {
+		_, _ = unix.Write(r.wake, []byte{7: 1})
+	}
+}
+
+// do has the loop do something, and returns when it is done.
+func (r *relay) do(what func()) error {
+	done := make(chan struct{})
+	select {
+	case r.orders <- func() { what(); close(done) }:
+	case <-r.ended:
+		return errEnded
+	}
+	r.rouse()
+	select {
+	case <-done:
+		return nil
+	case <-r.ended:
+		return errEnded
+	}
+}
+
+// obey does what the loop has been told to.
+func (r *relay) obey() {
+	var count [8]byte
+	_, _ = read(r.wake, count[:]) // or it would wake again
+	for {
+		select {
+		case order := <-r.orders:
+			order()
+		default:
+			return
+		}
+	}
 }
 
 func (r *relay) loop() error {
@@ -148,6 +199,10 @@ func (r *relay) loop() error {
 		at := r.clock.Now()
 		r.forward() // first: they have waited for this
 		for _, e := range events {
+			if int(e.Fd) == r.wake {
+				r.obey()
+				continue
+			}
 			if int(e.Fd) >= len(r.watchers) || r.watchers[e.Fd] == nil {
 				continue // closed meanwhile, or the poller's own
 			}
@@ -163,7 +218,7 @@ func (r *relay) loop() error {
 func (r *relay) forward() time.Duration {
 	for len(r.waiting) > 0 {
 		w := r.waiting[0]
-		if left := w.chunks.head().due - r.clock.Now(); left > 0 {
+		if left := w.due() - r.clock.Now(); left > 0 {
 			return left
 		}
 		w.forward()
@@ -191,32 +246,6 @@ func (r *relay) release() {
 	}
 }
 
-// door is where the clients of a target connect to.
-type door struct {
-	relay  *relay
-	fd     int
-	name   string
-	target unix.Sockaddr
-}
-
-// ready is part of watcher.
-func (d *door) ready(uint32, time.Duration) error {
-	client, _, err := unix.Accept4(d.fd, unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC)
-	switch {
-	case errors.Is(err, unix.EAGAIN), errors.Is(err, unix.EINTR), errors.Is(err, unix.ECONNABORTED):
-		return nil
-	case err != nil:
-		return fmt.Errorf("accepting a connection to %s: %w (is the limit on open files too low?)", d.name, err)
-	}
-	server, err := connect(d.target)
-	if err != nil {
-		_ = unix.Close(client)
-		return nil
-	}
-	d.relay.forwardTo(client, server)
-	return nil
-}
-
 // waiting is the ways that have a chunk to forward, the next due first: a
 // heap.
 type waiting []*way
@@ -224,7 +253,7 @@ type waiting []*way
 var _ heap.Interface = (*waiting)(nil)
 
 func (h waiting) Len() int           { return len(h) }
-func (h waiting) Less(i, j int) bool { return h[i].chunks.head().due < h[j].chunks.head().due }
+func (h waiting) Less(i, j int) bool { return h[i].due() < h[j].due() }
 
 func (h waiting) Swap(i, j int) {
 	h[i], h[j] = h[j], h[i]

@@ -94,3 +94,21 @@ func write(fd int, bytes []byte) (int, unix.Errno) {
 	n, _, errno := unix.RawSyscall(unix.SYS_WRITE, uintptr(fd), uintptr(unsafe.Pointer(&bytes[0])), uintptr(len(bytes)))
 	return int(n), errno
 }
+
+// hurry has a connection reset when it is closed.
+func hurry(fd int) {
+	_ = unix.SetsockoptLinger(fd, unix.SOL_SOCKET, unix.SO_LINGER, &unix.Linger{Onoff: 1})
+}
+
+// reset closes a connection by a reset.
+func reset(fd int) {
+	hurry(fd)
+	_ = unix.Close(fd)
+}
+
+// hungUp tells whether the other side of a connection has ended it.
+func hungUp(fd int) bool {
+	polled := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLRDHUP}}
+	n, err := unix.Poll(polled, 0)
+	return err == nil && n > 0
+}

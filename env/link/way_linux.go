@@ -21,7 +21,7 @@ const (
 // chunk is what one read returned.
 type chunk struct {
 	bytes     int           // those that are still to be forwarded
-	read, due time.Duration // on the relay's clock
+	read, due time.Duration // on the relay's clock; due without the door's delay
 	begun     bool          // some bytes have been forwarded, or tried to be
 	last      bool          // the end of what comes, and no bytes
 }
@@ -38,9 +38,20 @@ type way struct {
 	bytes     fifo[byte]
 	place     int // in relay.waiting, or none
 
+	free time.Duration // no sooner may more pass, for its bound
+
 	ended   bool // nothing more is to be read
+	lost    bool // nobody takes it: what is read is dropped
 	full    bool // nothing is read for now
 	blocked bool // nothing can be written for now
+}
+
+// held is whether nothing passes.
+func (w *way) held() bool { return w.conn.door.state.holds(w.direction) }
+
+// due is when the next chunk, or more of it, is to be forwarded.
+func (w *way) due() time.Duration {
+	return max(w.chunks.head().due+w.conn.door.state.Delay, w.free)
 }
 
 // read queues what has come. That was seen at that time, and no later than
@@ -51,16 +62,20 @@ func (w *way) read(at time.Duration) {
 	if errno == unix.EAGAIN || errno == unix.EINTR {
 		return
 	}
-	c := chunk{read: at, due: r.delay.Load().due(at)}
-	if errno != 0 || n == 0 {
-		c.last, w.ended = true, true
-	} else {
+	w.ended = errno != 0 || n == 0
+	if w.lost {
+		w.conn.abandon()
+		w.conn.watch()
+		return
+	}
+	c := chunk{read: at, due: r.delay.Load().due(at), last: w.ended}
+	if !w.ended {
 		c.bytes = n
 		w.bytes.put(r.buffer[:n]...)
 	}
 	w.chunks.put(c)
 	w.full = w.underWay() > queueBytes
-	if w.chunks.length == 1 && c.due <= at {
+	if w.chunks.length == 1 && w.due() <= at {
 		w.forward()
 		return
 	}
@@ -70,20 +85,23 @@ func (w *way) read(at time.Duration) {
 // underWay is the bytes that are in, and what else they take.
 func (w *way) underWay() int { return w.bytes.length + w.chunks.length*chunkBytes }
 
-// forward passes on the next chunk, or as much of it as can be written.
+// forward passes on the next chunk, or as much of it as may pass and can be
+// written.
 func (w *way) forward() {
-	r, c := w.conn.relay, w.chunks.head()
+	r, c, s := w.conn.relay, w.chunks.head(), &w.conn.door.state
 	if c.last {
 		w.conn.close()
 		return
 	}
+	now := r.clock.Now()
 	if !c.begun {
 		c.begun = true
-		r.given[w.direction].add(r.clock.Now() - c.read)
+		r.given[w.direction].add(now - c.read)
 	}
-	n, errno := write(w.to.fd, w.bytes.front(c.bytes))
+	n, errno := write(w.to.fd, w.bytes.front(s.piece(c.bytes)))
 	switch errno {
 	case 0:
+		w.free = max(w.free, now-pieceTime) + s.takes(n)
 		w.bytes.drop(n)
 		if c.bytes -= n; c.bytes == 0 {
 			w.chunks.drop(1)
@@ -93,24 +111,22 @@ func (w *way) forward() {
 	case unix.EAGAIN:
 		w.blocked = true
 	default:
-		w.end()
+		w.lose()
 	}
 	w.settle()
 }
 
-// end drops what is under way, and what would follow: nobody takes it. What
+// lose drops what is under way, and what will follow: nobody takes it. What
 // comes the other way may still arrive, and its end closes both.
-func (w *way) end() {
-	w.ended, w.chunks, w.bytes = true, fifo[chunk]{}, fifo[byte]{}
-	if back := w.to.out; back.ended && back.chunks.length == 0 { // neither does the other side
-		w.conn.close()
-	}
+func (w *way) lose() {
+	w.lost, w.full, w.chunks, w.bytes = true, false, fifo[chunk]{}, fifo[byte]{}
+	w.conn.abandon()
 }
 
 // settle has the way wait for what it needs next.
 func (w *way) settle() {
 	r := w.conn.relay
-	waits := w.chunks.length > 0 && !w.blocked
+	waits := w.chunks.length > 0 && !w.blocked && !w.held() && !w.conn.closed
 	switch {
 	case waits && w.place == none:
 		heap.Push(&r.waiting, w)
