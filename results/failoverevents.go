@@ -99,7 +99,8 @@ func shareCell(s Share, interval bool) string {
 	return cell
 }
 
-// shortPercent is a ratio in percent to two digits, without the sign.
+// shortPercent is a ratio in percent to two digits or two decimals, without
+// the sign.
 func shortPercent(ratio float64) string {
 	switch p := ratio * 100; {
 	case p == 0 || p >= 9.95:
@@ -107,7 +108,7 @@ func shortPercent(ratio float64) string {
 	case p >= 0.995:
 		return fmt.Sprintf("%.1f", p)
 	default:
-		return fmt.Sprintf("%.2g", p)
+		return fmt.Sprintf("%.2f", p)
 	}
 }
 

@@ -3,6 +3,7 @@ package results
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 )
@@ -190,5 +191,8 @@ func factCell(value float64, isDuration bool) string {
 	if isDuration {
 		return FormatDuration(round(value))
 	}
-	return fmt.Sprintf("%.10g", value)
+	if value == math.Trunc(value) {
+		return fmt.Sprintf("%.0f", value)
+	}
+	return fmt.Sprintf("%.1f", value) // between the middle two
 }

@@ -13,7 +13,14 @@ func tableText(t *testing.T, r *Record) string {
 	if err := WriteTable(&out, r); err != nil {
 		t.Fatal(err)
 	}
-	for _, line := range strings.Split(out.String(), "\n") {
+	keepsForm(t, out.String())
+	return out.String()
+}
+
+// keepsForm sees to the table's width, and to blanks at the ends of lines.
+func keepsForm(t *testing.T, text string) {
+	t.Helper()
+	for _, line := range strings.Split(text, "\n") {
 		if n := utf8.RuneCountInString(line); n > tableWidth {
 			t.Errorf("%d columns: %s", n, line)
 		}
@@ -21,7 +28,6 @@ func tableText(t *testing.T, r *Record) string {
 			t.Errorf("blanks at the end of %q", line)
 		}
 	}
-	return out.String()
 }
 
 func wants(t *testing.T, text string, parts ...string) {
