@@ -19,7 +19,9 @@ import (
 
 // Figure is one drawn figure.
 type Figure struct {
-	Name  string   `json:"name"`  // cost, percentiles, stages or timeseries
+	// Name is cost, percentiles, stages or timeseries; of fault experiments
+	// safety, timeline, failover-time or window.
+	Name  string   `json:"name"`
 	Title string   `json:"title"` // as it is written on the figure
 	Files []string `json:"files"` // one PNG and one SVG
 	Notes []string `json:"notes"` // what it does not show, and why; also written on it

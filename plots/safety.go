@@ -1,0 +1,243 @@
+package plots
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"gonum.org/v1/plot/vg"
+
+	"lockcost/results"
+)
+
+// safetyRow is one scenario in one variant, and a cell for each path: nil
+// where it was not run.
+type safetyRow struct {
+	scenario, detail string
+	cells            []*results.Scenario
+}
+
+// safetyLine is one thing that a path let through in a cell: in how many
+// trials of how many, and how often in all of them together.
+type safetyLine struct {
+	mark       safetyMark
+	trials, of int
+	total      string
+}
+
+// safetyPage draws what each path let through in each scenario.
+func safetyPage(f faults) (page, string) {
+	grid := newSafetyGrid(f.record.Scenarios)
+	return page{
+		title: "What each path lets through, scenario by scenario",
+		subtitle: f.caption(trialsOf(f.record.Scenarios, "of each scenario and path"),
+			grid.readingNote()),
+		notes:  slices.Concat(present([]string{boundNote(f.record.Scenarios), voidNote(f.record.Scenarios)}), summaryNotes(f.record.Scenarios)),
+		height: grid.height(),
+		body:   grid.draw,
+	}, ""
+}
+
+// safetyRows sorts scenarios into rows and columns. Where a path was run in
+// one variant with several settings, each has a row of its own.
+func safetyRows(all []results.Scenario) (columns []string, rows []safetyRow) {
+	names := distinct(all, func(s results.Scenario) string { return s.Scenario })
+	columns = distinct(all, columnOf)
+	for _, name := range names {
+		rows = append(rows, rowsOf(only(all, func(s results.Scenario) bool { return s.Scenario == name }), columns)...)
+	}
+	return columns, rows
+}
+
+// rowsOf makes the rows of the variants of one scenario.
+func rowsOf(all []results.Scenario, columns []string) []safetyRow {
+	var rows []safetyRow
+	for _, variant := range distinct(all, func(s results.Scenario) string { return s.Variant }) {
+		same := only(all, func(s results.Scenario) bool { return s.Variant == variant })
+		apart := apartIn(same)
+		first := len(rows)
+		for _, s := range same {
+			detail := joined(", ", variant, settingsAt(s, apart))
+			column := slices.Index(columns, columnOf(s))
+			at := slices.IndexFunc(rows[first:], func(r safetyRow) bool { return r.detail == detail && r.cells[column] == nil })
+			if at < 0 {
+				at = len(rows) - first
+				rows = append(rows, safetyRow{scenario: s.Scenario, detail: detail, cells: make([]*results.Scenario, len(columns))})
+			}
+			rows[first+at].cells[column] = &s
+		}
+	}
+	return rows
+}
+
+// distinct returns the different values in the order of their first place.
+func distinct(all []results.Scenario, of func(results.Scenario) string) []string {
+	var values []string
+	for _, s := range all {
+		if v := of(s); !slices.Contains(values, v) {
+			values = append(values, v)
+		}
+	}
+	return values
+}
+
+// only returns the scenarios for which it holds.
+func only(all []results.Scenario, holds func(results.Scenario) bool) []results.Scenario {
+	return slices.DeleteFunc(slices.Clone(all), func(s results.Scenario) bool { return !holds(s) })
+}
+
+// safetyLines lists what happened in a cell, the worst first.
+func safetyLines(s results.Scenario) []safetyLine {
+	var lines []safetyLine
+	for _, mark := range safetyMarks {
+		if share := s.Shares[mark.event]; share.Trials > 0 {
+			lines = append(lines, safetyLine{
+				mark: mark, trials: share.Trials, of: share.Of, total: "×" + grouped(mark.total(s)),
+			})
+		}
+	}
+	return lines
+}
+
+// quietText is what a cell says in which nothing happened.
+func quietText(s results.Scenario) string {
+	counted := slices.ContainsFunc(safetyMarks, func(m safetyMark) bool { return s.Shares[m.event].Of > 0 })
+	switch {
+	case valid(s) <= 0:
+		return ""
+	case !counted:
+		return "not counted"
+	}
+	return fmt.Sprintf("0/%d", valid(s))
+}
+
+// boundNote says what none in so many trials leaves possible.
+func boundNote(all []results.Scenario) string {
+	var sizes []int
+	for _, s := range all {
+		if n := valid(s); n > 0 && !slices.Contains(sizes, n) {
+			sizes = append(sizes, n)
+		}
+	}
+	if len(sizes) == 0 {
+		return ""
+	}
+	slices.Sort(sizes)
+	slices.Reverse(sizes)
+	const most = 4
+	var texts []string
+	for _, n := range sizes[:min(most, len(sizes))] {
+		texts = append(texts, fmt.Sprintf("0/%d: at most %.0f %%", n, 100*results.UpperBoundZero(int64(n))))
+	}
+	return "None in so many trials does not mean never; the chance that it leaves possible, at 95 % (Clopper and Pearson): " +
+		strings.Join(texts, ", ") + "."
+}
+
+// voidNote says what void trials are, where there are any.
+func voidNote(all []results.Scenario) string {
+	void := only(all, func(s results.Scenario) bool { return s.Void > 0 })
+	if len(void) == 0 {
+		return ""
+	}
+	reasons := map[string]int{}
+	for _, s := range void {
+		for _, trial := range s.Runs {
+			if trial.Void != "" {
+				reasons[trial.Void]++
+			}
+		}
+	}
+	text := "Void: trials that show nothing, and count for nothing"
+	if why := mostOf(reasons, 2); why != "" {
+		text += ": " + why
+	}
+	return text + "."
+}
+
+// summaryNotes say what is done in each scenario. Variants differ in what
+// their name says.
+func summaryNotes(all []results.Scenario) []string {
+	var notes []string
+	for _, name := range distinct(all, func(s results.Scenario) string { return s.Scenario }) {
+		at := slices.IndexFunc(all, func(s results.Scenario) bool { return s.Scenario == name })
+		if summary := strings.TrimRight(all[at].Summary, "."); summary != "" {
+			notes = append(notes, name+": "+summary+".")
+		}
+	}
+	return notes
+}
+
+// safetyGrid is the body of the safety figure.
+type safetyGrid struct {
+	columns []string
+	rows    []safetyRow
+	width   vg.Length // of a column
+	turned  bool      // the heads of the columns are written upwards
+	safetyStyle
+}
+
+// safetyStyle is how much a line says in how much room.
+type safetyStyle struct {
+	named  bool      // cells name what happened
+	totals bool      // and say how often in all
+	bare   bool      // they say in how many trials, but not of how many
+	size   vg.Length // of the text
+	glyph  vg.Length // from the chip's edge to its text
+}
+
+// safetyStyles are tried in this order until every line fits.
+var safetyStyles = []safetyStyle{
+	{named: true, totals: true, size: 7.5, glyph: 11},
+	{named: true, size: 7.5, glyph: 11},
+	{totals: true, size: 7.5, glyph: 11},
+	{size: 7.5, glyph: 11},
+	{size: 6.5, glyph: 8.5},
+	{bare: true, size: 6.5, glyph: 8.5},
+}
+
+// newSafetyGrid lays the cells out, with as much in words as fits.
+func newSafetyGrid(all []results.Scenario) safetyGrid {
+	g := safetyGrid{}
+	g.columns, g.rows = safetyRows(all)
+	g.width = (pageWidth - 2*pageMargin - safetyNames) / vg.Length(max(1, len(g.columns)))
+	g.width = min(g.width, safetyWidest)
+	for _, g.safetyStyle = range safetyStyles {
+		if g.fits() {
+			break
+		}
+	}
+	for _, name := range g.columns {
+		path, _, _ := strings.Cut(name, " ")
+		g.turned = g.turned || bold(textStyle(labelSize, ink)).Width(path) > g.width-safetyGap
+	}
+	return g
+}
+
+// fits says whether every line is as narrow as its column.
+func (g safetyGrid) fits() bool {
+	for _, row := range g.rows {
+		for _, cell := range row.cells {
+			if cell == nil {
+				continue
+			}
+			for _, l := range safetyLines(*cell) {
+				if g.lineWidth(l) > g.width-safetyGap {
+					return false
+				}
+			}
+		}
+	}
+	return true
+}
+
+// readingNote explains the numbers of a cell.
+func (g safetyGrid) readingNote() string {
+	text := "In how many trials it happened"
+	if !g.bare {
+		text += ", of those that count"
+	}
+	if g.totals {
+		text += "; ×: how often in these trials together"
+	}
+	return text + ". 0/n: none of these happened in n trials. An empty cell was not run."
+}
