@@ -84,14 +84,14 @@ func TestVoidEntriesAreSaid(t *testing.T) {
 // Many paths with long names, all events and moments, large numbers and long
 // texts do not break the form.
 func TestHardFailoversKeepTheirForm(t *testing.T) {
-	f := &Failover{Plan: FailoverPlan{Trials: 1000}}
+	f := &Failover{Plan: FailoverPlan{Trials: 200}}
 	events := map[Event][]int64{}
 	for i, event := range Events {
 		events[event] = []int64{0, 0, int64(i) * 123_456, 7}
 	}
 	for i := range 9 {
 		s := Scenario{Scenario: "a-scenario-with-a-long-name", Variant: "and-a-long-variant-of-it", Summary: strings.Repeat("long words ", 20),
-			Path: "setnx-wait", Options: map[string]string{"round-trips": fmt.Sprint(i)}, Runs: trialsOf(1000, events), Timed: true}
+			Path: "setnx-wait", Options: map[string]string{"round-trips": fmt.Sprint(i)}, Runs: trialsOf(200, events), Timed: true}
 		for j := range s.Runs {
 			for k, moment := range Moments {
 				s.Runs[j].Times[moment] = int64(j*k) * 987_654_321
@@ -108,7 +108,7 @@ func TestHardFailoversKeepTheirForm(t *testing.T) {
 	}
 	f.Summarize()
 	text := failoverText(t, f)
-	wants(t, squeezed(text), "996 texts more", "249/999")
+	wants(t, squeezed(text), "196 texts more", "49/199")
 	for _, event := range Events {
 		_, below := twoLines(event.words())
 		if !strings.Contains(text, below) {
