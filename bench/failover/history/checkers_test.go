@@ -2,6 +2,7 @@ package history
 
 import (
 	"maps"
+	"math/rand/v2"
 	"testing"
 )
 
@@ -68,6 +69,51 @@ func TestRightfulRefused(t *testing.T) {
 			t.Errorf("%s: %d, want %d", test.name, got, test.want)
 		}
 	}
+}
+
+func TestRightfulRefusedAgreesWithAllPairs(t *testing.T) {
+	random := rand.New(rand.NewPCG(5, 6))
+	var refused int64
+	for range 2000 {
+		var ops []Op
+		for range random.IntN(8) {
+			invoked := random.Int64N(60)
+			returned := invoked + random.Int64N(30)
+			o := grant(random.Int64N(2), invoked, returned, 1+random.Int64N(60), never)
+			if random.IntN(2) == 0 {
+				o.Read = step(returned, returned+random.Int64N(10), Stale)
+			}
+			ops = append(ops, o)
+		}
+		got, want := RightfulRefused(ops), int64(0)
+		for i := range ops {
+			if surelyLatest(ops, i) {
+				want++
+			}
+		}
+		if got != want {
+			t.Fatalf("%d refused, all pairs give %d, of\n%s", got, want, showAll(ops))
+		}
+		refused += got
+	}
+	if refused == 0 {
+		t.Error("no history has a rightful holder that was refused")
+	}
+}
+
+// surelyLatest tells whether grant i was refused within its lease and no
+// other grant of its order can have come between it and the refusal.
+func surelyLatest(ops []Op, i int) bool {
+	g := ops[i]
+	if g.Read == nil || g.Read.ReturnedNS >= g.Acquire.InvokedNS+g.TTLNS {
+		return false
+	}
+	for j, h := range ops {
+		if j != i && h.Order == g.Order && h.Acquire.ReturnedNS >= g.Acquire.InvokedNS && h.Acquire.InvokedNS <= g.Read.ReturnedNS {
+			return false
+		}
+	}
+	return true
 }
 
 func TestCharges(t *testing.T) {
@@ -156,6 +202,7 @@ func TestLongestWithoutGrant(t *testing.T) {
 		{"in any order of recording", at(420, 10, 400, 100, 90), 150, 450, 300, true},
 		{"none before the fault", at(400), 150, 450, 250, true},
 		{"at the fault", at(150, 400), 150, 450, 250, true},
+		{"the one that ends at the fault is before it", at(10, 150, 200), 150, 210, 50, true},
 		{"none at all, though asked for", []Op{attempt(1, 200, 210, "redis-connection")}, 150, 450, 300, true},
 		{"refusals are no grants", append(at(100, 400), attempt(1, 200, 210, Held)), 150, 450, 300, true},
 		{"returned after the end", at(100, 500), 150, 450, 350, true},

@@ -16,9 +16,13 @@ type Op struct {
 	DueNS  int64  `json:"due_ns"`
 	// Acquire is the attempt at the lock. Its result is Granted, Held,
 	// Unreplicated, or the kind of its error.
-	Acquire Step   `json:"acquire"`
-	TTLNS   int64  `json:"ttl_ns"`
-	Token   uint64 `json:"token,omitempty"` // 0 where the lock mints none
+	Acquire Step `json:"acquire"`
+	// TTLNS is how long the lock service promises to keep the lock, from when
+	// it was written; 0 where it promises nothing, such as a lock that goes
+	// with a session which began before: then nobody is accused of having
+	// broken it.
+	TTLNS int64  `json:"ttl_ns"`
+	Token uint64 `json:"token,omitempty"` // 0 where the lock mints none
 
 	// The steps after a grant, nil where the operation did not come to them.
 	Read    *Step `json:"read,omitempty"`    // Unpaid, Paid, Stale, or an error's kind

@@ -35,6 +35,9 @@ func TestOverlaps(t *testing.T) {
 		{"past the lease, at work until a step returned", []Op{
 			with(grant(1, 0, 10, 100, never), func(o *Op) { o.Read, o.Charge = step(11, 12, Unpaid), step(13, 131, Charged) }),
 			grant(1, 110, 130, 100, 140)}, 0, 1},
+		{"past the lease, at work reading", []Op{
+			with(grant(1, 0, 10, 100, never), func(o *Op) { o.Read = step(11, 131, "connection") }),
+			grant(1, 110, 130, 100, 140)}, 0, 1},
 		{"past the lease, its last step before", []Op{
 			with(grant(1, 0, 10, 100, never), func(o *Op) { o.Read = step(11, 130, "connection") }),
 			grant(1, 110, 130, 100, 140)}, 0, 0},
