@@ -49,6 +49,9 @@ type Overlap struct {
 //   - A lease that was renewed, or written anew by an attempt that was sent
 //     twice, lasts longer than the end that is reckoned here.
 //
+// What it takes for granted is that the server's clock goes as fast as the
+// recorder's while a lease lasts.
+//
 // The test of two critical sections, which go from a grant's return until its
 // release is invoked, is the same with that end. Those that overlap without
 // being a double grant do so because one of the leases, counted from its
