@@ -153,6 +153,26 @@ func (t *Tables) Audit(ctx context.Context, first int64, n int) (Audit, error) {
 	return a, nil
 }
 
+// Charges is how often each of the n orders from first on was charged; those
+// that were not are absent.
+func (t *Tables) Charges(ctx context.Context, first, n int64) (map[int64]int64, error) {
+	rows, err := t.pool.QueryContext(ctx, "SELECT order_id, COUNT(*) FROM "+t.charges+
+		" WHERE order_id >= ? AND order_id < ? GROUP BY order_id", first, first+n)
+	if err != nil {
+		return nil, fmt.Errorf("counting the charges of %d orders from %d: %w", n, first, explain(t.cfg, err))
+	}
+	defer rows.Close()
+	charges := map[int64]int64{}
+	for rows.Next() {
+		var order, count int64
+		if err := rows.Scan(&order, &count); err != nil {
+			return nil, fmt.Errorf("counting the charges of %d orders from %d: %w", n, first, err)
+		}
+		charges[order] = count
+	}
+	return charges, rows.Err()
+}
+
 // Close closes the connection and leaves the tables. A nil Tables is closed.
 func (t *Tables) Close() error {
 	if t == nil {

@@ -1,9 +1,10 @@
 // Lockcost measures what it costs to make a Redis lock safe, and draws it.
 //
-//	lockcost run     measure paths on a stack of real servers
-//	lockcost plot    draw a run's figures again, and print its table
-//	lockcost doctor  measure the instrument itself
-//	lockcost env     leave a stack running, to try things on
+//	lockcost run       measure paths on a stack of real servers
+//	lockcost failover  make failovers that lose locks, and count what follows
+//	lockcost plot      draw a run's figures again, and print its table
+//	lockcost doctor    measure the instrument itself
+//	lockcost env       leave a stack running, to try things on
 //
 // Each subcommand has --help with examples. Exit status: 0 done and valid;
 // 1 failed; 2 wrong usage; 3 done, but a measurement is not valid or the
@@ -15,10 +16,12 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 	"time"
 
 	"lockcost/bench"
+	"lockcost/bench/failover"
 	"lockcost/bench/load"
 	"lockcost/env/placement"
 	"lockcost/env/reexec"
@@ -29,7 +32,7 @@ import (
 const secondSignal = 500 * time.Millisecond
 
 func main() {
-	reexec.Main(append(bench.Parts(), supervisor.Part())...)
+	reexec.Main(slices.Concat(bench.Parts(), failover.Parts(), []reexec.Part{supervisor.Part()})...)
 	if err := placement.Enter(); err != nil {
 		fmt.Fprintf(os.Stderr, "lockcost: %v; going on without\n", err)
 	}

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/term"
 
 	"lockcost/bench"
+	"lockcost/bench/failover"
 	"lockcost/results"
 )
 
@@ -78,4 +79,29 @@ func (p *progress) close() {
 		p.bar = nil
 		p.quiet = true
 	}
+}
+
+// trialLines is how many lines tell of all trials together, in a log.
+const trialLines = 50
+
+// showTrials tells of fault experiments: a line for every fiftieth of them.
+func (p *progress) showTrials(now failover.Progress) {
+	if p.quiet {
+		return
+	}
+	line := now.Step
+	if now.Done > 0 && now.Last != "" {
+		line = fmt.Sprintf("%d of %d trials done, last %s, %s left", now.Done, now.Total, now.Last, now.Left.Round(time.Second))
+	}
+	if p.bar != nil {
+		p.bar.ChangeMax(max(now.Total, 1))
+		p.bar.Describe(line)
+		_ = p.bar.Set(now.Done)
+		return
+	}
+	if now.Last != "" && now.Done < now.Total && now.Done%max(1, now.Total/trialLines) != 0 || line == p.last {
+		return
+	}
+	p.last = line
+	fmt.Fprintln(p.out, line)
 }

@@ -79,6 +79,9 @@ open loop, against a real replicated Redis and a MySQL-family ledger.`,
 		Example: `  # the four paths at 1000 a second, on servers that lockcost starts
   lockcost run
 
+  # what each path lets through when the primary dies
+  lockcost failover --quick
+
   # the same figures again, from the folder of a run
   lockcost plot results/20260131T120000Z
 
@@ -110,7 +113,7 @@ open loop, against a real replicated Redis and a MySQL-family ledger.`,
 	root.SetErr(stderr)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(newRun(stdout, stderr), newPlot(stdout, stderr), newDoctor(stdout, stderr), newEnv(stdout, stderr))
+	root.AddCommand(newRun(stdout, stderr), newFailover(stdout, stderr), newPlot(stdout, stderr), newDoctor(stdout, stderr), newEnv(stdout, stderr))
 	return root
 }
 

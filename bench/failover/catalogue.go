@@ -1,0 +1,8 @@
+package failover
+
+import "slices"
+
+// Catalogue lists every scenario.
+func Catalogue() []Scenario {
+	return slices.Concat(crashes(), splits(), pausedHolders(), replicaLosses(), operations())
+}

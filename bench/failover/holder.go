@@ -1,0 +1,193 @@
+package failover
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"syscall"
+	"time"
+
+	"lockcost/bench/failover/history"
+	"lockcost/env"
+	"lockcost/env/reexec"
+	"lockcost/workloads"
+)
+
+const holderName = "holder"
+
+// holderOrders is how many orders a holder has in hand when it is stopped.
+const holderOrders = 20
+
+// holderTTL is the TTL of its locks, and holderOversleeps how much longer it
+// is stopped.
+const (
+	holderTTL        = time.Second
+	holderOversleeps = 300 * time.Millisecond
+)
+
+// Parts are the processes of their own that fault experiments need.
+func Parts() []reexec.Part {
+	return []reexec.Part{{Name: holderName, Run: runHolder}}
+}
+
+// The points at which a holder is stopped.
+const (
+	beforeRead  = "before-read"
+	beforeWrite = "between-read-and-write"
+	afterWrite  = "after-write"
+)
+
+// pausedHolders are the scenarios in which nothing happens to a server: a
+// holder stops for longer than its lock lasts.
+func pausedHolders() []Scenario {
+	var all []Scenario
+	for _, point := range []string{beforeRead, beforeWrite, afterWrite} {
+		all = append(all, Scenario{
+			Name: "paused-holder", Variant: point,
+			Summary: "the holder's process is stopped beyond its lock's TTL, and goes on after another has done the job",
+			Needs:   Needs{Replicas: 1, Holder: holderTTL},
+			Inject:  func(ctx context.Context, t *trial) error { return pauseHolder(ctx, t, point) },
+			Healthy: agreedOn,
+		})
+	}
+	return all
+}
+
+// holding is what a holder's process is told.
+type holding struct {
+	Redis    env.Redis
+	Ledger   string
+	Path     string
+	Settings workloads.Settings
+	TTL      time.Duration
+	Timeout  time.Duration
+	Point    string
+	Orders   int64
+	Begun    time.Time // of the trial: its times count from then
+}
+
+// pauseHolder has a holder take the locks, stops it, has the second client do
+// the job meanwhile, and lets the holder go on.
+func pauseHolder(ctx context.Context, t *trial, point string) error {
+	// Its times count from the wall clock's, which both processes share.
+	p, err := reexec.Start(ctx, reexec.Options{Part: holderName, Config: holding{
+		Redis: t.redisOf(0), Ledger: t.ledger, Path: t.path.Label(), Settings: t.settings,
+		TTL: t.ttl(), Timeout: t.plan.OpTimeout, Point: point, Orders: holderOrders, Begun: t.begun.Round(0),
+	}}, nil)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		_ = syscall.Kill(p.PID, syscall.SIGCONT) // so that it can end
+		_ = p.Close()
+	}()
+	if err := p.Call(ctx, "begin", nil); err != nil {
+		return err
+	}
+	t.fault()
+	if err := syscall.Kill(p.PID, syscall.SIGSTOP); err != nil {
+		return fmt.Errorf("stopping the holder: %w", err)
+	}
+	if err := t.sleep(ctx, t.ttl()+holderOversleeps); err != nil {
+		return err
+	}
+	t.duringEnd.Store(t.now())
+	for order := range int64(holderOrders) {
+		t.recorder.Add(t.attempt(ctx, t.clients[1], order, func() {}))
+	}
+	if err := syscall.Kill(p.PID, syscall.SIGCONT); err != nil {
+		return fmt.Errorf("letting the holder go on: %w", err)
+	}
+	var ops []history.Op
+	if err := p.Call(ctx, "finish", &ops); err != nil {
+		return err
+	}
+	granted := 0
+	for _, op := range ops {
+		t.recorder.Add(op)
+		if op.Acquire.Result == history.Granted {
+			granted++
+		}
+	}
+	if granted == 0 {
+		return void("the holder was granted no lock")
+	}
+	return nil
+}
+
+// holder is the inside of a holder's process.
+type holder struct {
+	holding
+	session *workloads.Session
+	ops     []*history.Op
+	jobs    []*job
+}
+
+func runHolder(ctx context.Context, c *reexec.Child) error {
+	var h holder
+	if err := c.Config(&h.holding); err != nil {
+		return err
+	}
+	path, err := workloads.Find(h.Path)
+	if err != nil {
+		return err
+	}
+	stack := &env.Stack{Redis: h.Redis, Ledger: h.Ledger}
+	if h.session, err = path.Open(ctx, stack, h.Settings); err != nil {
+		return err
+	}
+	defer h.session.Close()
+	if err := c.Ready(nil); err != nil {
+		return err
+	}
+	return c.Serve(func(request json.RawMessage) (any, error) {
+		switch string(request) {
+		case `"begin"`:
+			return nil, h.begin(ctx)
+		case `"finish"`:
+			return h.finish(ctx), nil
+		}
+		return nil, errors.New("no such order")
+	})
+}
+
+func (h *holder) now() int64 { return time.Now().Round(0).Sub(h.Begun).Nanoseconds() }
+
+// begin takes the locks, and goes on as far as the point.
+func (h *holder) begin(ctx context.Context) error {
+	for order := range h.Orders {
+		op := &history.Op{Client: env.Clients[0], Order: order, TTLNS: int64(h.TTL)}
+		op.Acquire.InvokedNS = h.now()
+		op.DueNS = op.Acquire.InvokedNS
+		actx, cancel := context.WithTimeout(ctx, h.Timeout)
+		lease, err := h.session.Locker.TryLock(actx, fmt.Sprintf("%sorder:%d", h.Settings.Prefix, order), h.TTL)
+		cancel()
+		op.Acquire.ReturnedNS = h.now()
+		op.Acquire.Result = acquired(err)
+		h.ops = append(h.ops, op)
+		if err != nil {
+			continue
+		}
+		op.Token = lease.Token()
+		h.jobs = append(h.jobs, &job{now: h.now, guard: h.session.Guard, lease: lease, op: op})
+	}
+	for _, j := range h.jobs {
+		if h.Point != beforeRead && j.read(ctx) && h.Point == afterWrite {
+			j.charge(ctx)
+		}
+	}
+	return nil
+}
+
+// finish does what is left to do.
+func (h *holder) finish(ctx context.Context) []*history.Op {
+	for _, j := range h.jobs {
+		unread := h.Point == beforeRead
+		if unread && j.read(ctx) || h.Point == beforeWrite && j.op.Read.Result == history.Unpaid {
+			j.charge(ctx)
+		}
+		j.release(ctx)
+	}
+	return h.ops
+}

@@ -1,0 +1,235 @@
+package failover
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"lockcost/bench/failover/history"
+	"lockcost/results"
+)
+
+// outcome is what came out of a trial.
+type outcome struct {
+	trial results.Trial
+	ops   history.Timed
+}
+
+// tally counts what happened in a trial that has ended.
+func (t *trial) tally(ctx context.Context) (*outcome, error) {
+	ops, r := t.recorder.Ops(), &t.result
+	if t.scenario.Needs.Holder == 0 {
+		for i := range ops {
+			ops[i].DueNS += t.loadNS
+		}
+	}
+	r.FalseFailovers = t.falseFailovers()
+	r.Errors = history.Errors(ops)
+	counts := history.CountOutcomes(ops)
+	r.Granted, r.Held, r.Unreplicated = counts.Granted, counts.Held, counts.Unreplicated
+	charges, err := t.tables.Charges(ctx, 0, t.orders+2)
+	if err != nil {
+		return nil, err
+	}
+	overlap := history.Overlaps(ops)
+	r.Events[results.DoubleGrant] = overlap.DoubleGrants
+	r.Events[results.OutlivedLease] = overlap.OutlivedLeases
+	r.Events[results.DoubleCharge] = history.DoubleCharges(charges)
+	r.Events[results.LostCharge] = history.LostCharges(ops, charges)
+	r.Events[results.RightfulRefused] = history.RightfulRefused(ops)
+	if minted(ops) {
+		r.Events[results.RepeatedToken] = history.RepeatedTokens(ops)
+	}
+	if t.knowsLost {
+		r.Events[results.LostGrant] = int64(len(t.lost.set))
+	}
+	t.orphans(ctx, ops)
+	end := t.now()
+	t.times(ops, end)
+	timed := history.Timed{Ops: ops, FaultNS: t.faultNS.Load(), EndNS: end}
+	timed.DuringEndNS = t.during(ops, end)
+	return &outcome{trial: *r, ops: timed}, nil
+}
+
+func minted(ops []history.Op) bool {
+	for _, op := range ops {
+		if op.Token != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// orphans counts the locks that are left now that every holder has released
+// its own.
+func (t *trial) orphans(ctx context.Context, ops []history.Op) {
+	if t.primary() == "" {
+		return // there is none
+	}
+	left, err := t.leftover(ctx, t.primary())
+	if err != nil {
+		t.reason(fmt.Sprintf("locks that are left were not counted: %v", err))
+		return
+	}
+	t.result.Events[results.OrphanedLock] = int64(len(left))
+	if len(left) == 0 {
+		return
+	}
+	ended := map[int64]int64{}
+	for _, op := range ops {
+		ended[op.Order] = max(ended[op.Order], endOf(op))
+	}
+	longest, now := int64(0), t.now()
+	for order, stays := range left {
+		longest = max(longest, now-ended[order]+int64(stays))
+	}
+	t.moment(results.OrphanedFor, longest)
+}
+
+// endOf is when an operation's last step returned.
+func endOf(op history.Op) int64 {
+	if op.Release != nil {
+		return op.Release.ReturnedNS
+	}
+	return op.Acquire.ReturnedNS
+}
+
+// times are the moments that every scenario with a fault has.
+func (t *trial) times(ops []history.Op, end int64) {
+	fault := t.faultNS.Load()
+	if fault == noFault || t.scenario.Needs.Holder > 0 {
+		return
+	}
+	from := max(t.crashNS.Load(), fault)
+	if !t.loses() {
+		t.afterCrash(ops, from)
+	}
+	if longest, ok := history.LongestWithoutGrant(ops, fault, end); ok {
+		t.moment(results.WithoutGrant, longest)
+	}
+	t.refusals(ops, fault)
+	if promoted := t.promotedNS.Load(); promoted > 0 {
+		t.fact("grants_after_promotion", countGrants(ops, promoted, end))
+		t.fact("promoted_after_crash_ns", promoted-from)
+	}
+}
+
+// loses tells whether the fault was the loss of a replica, from which the
+// steps of a failover do not count.
+func (t *trial) loses() bool { return t.promotedNS.Load() > 0 }
+
+// afterCrash is the steps of the failover.
+func (t *trial) afterCrash(ops []history.Op, crash int64) {
+	for m, name := range map[results.Moment]string{
+		results.Noticed: objectivelyDown, results.Elected: leaderElected,
+		results.Promoted: replicaPromoted, results.Announced: primarySwitched,
+	} {
+		if e, ok := t.watch.first(crash, name); ok {
+			t.moment(m, e.at-crash)
+		}
+	}
+	if at := t.firstWrite.Load(); at > crash {
+		t.moment(results.FirstWrite, at-crash)
+	}
+	for m, client := range map[results.Moment]string{
+		results.FirstGrant: "", results.FirstGrantA: t.clients[0].name, results.FirstGrantB: t.clients[1].name,
+	} {
+		if at, ok := history.FirstGrant(ops, client, crash); ok {
+			t.moment(m, at-crash)
+		}
+	}
+}
+
+// refusals is when acquisitions began to be refused for want of replicas, and
+// what was granted until then.
+func (t *trial) refusals(ops []history.Op, fault int64) {
+	for _, op := range ops {
+		a := op.Acquire
+		if a.InvokedNS < fault || a.Result != history.Unreplicated && a.Result != "redis-noreplicas" {
+			continue
+		}
+		t.moment(results.Refusal, a.ReturnedNS-fault)
+		t.fact("grants_before_refusal", countGrants(ops, fault, a.ReturnedNS))
+		return
+	}
+}
+
+// countGrants counts the locks that were asked for and granted in a stretch
+// of time.
+func countGrants(ops []history.Op, from, to int64) (n int64) {
+	for _, op := range ops {
+		if op.Acquire.Result == history.Granted && op.Acquire.InvokedNS >= from && op.Acquire.ReturnedNS <= to {
+			n++
+		}
+	}
+	return n
+}
+
+// during is when the fault's effect ended: as the scenario says, or at the
+// first grant after it.
+func (t *trial) during(ops []history.Op, end int64) int64 {
+	if at := t.duringEnd.Load(); at > 0 {
+		return at
+	}
+	if at, ok := history.FirstGrant(ops, "", t.faultNS.Load()); ok {
+		return at
+	}
+	return end
+}
+
+// findLost keeps which of the locks that are held, and were granted before
+// the fault or since on the old primary, the promoted server does not have.
+// Where they are not held for that long any more, it is not known.
+func (t *trial) findLost(ctx context.Context) error {
+	if t.sinceFault() > t.hold {
+		return nil
+	}
+	var held []int64
+	before := t.now()
+	if at := t.firstWrite.Load(); at > 0 {
+		before = at
+	}
+	for _, c := range t.clients {
+		held = c.holding(before, held)
+	}
+	lacking, err := t.lacking(ctx, t.primary(), held)
+	if err != nil {
+		return err
+	}
+	t.knowsLost = true
+	t.lost.add(lacking...)
+	t.fact("held_at_fault", int64(len(held)))
+	return nil
+}
+
+// promotion waits until another node is the primary, and keeps its address.
+func (t *trial) promotion(ctx context.Context, within time.Duration) error {
+	after := t.faultNS.Load()
+	return t.promotionSince(ctx, after, within)
+}
+
+// promotionSince is promotion, after a time.
+
+func (t *trial) promotionSince(ctx context.Context, after int64, within time.Duration) error {
+	e, ok := t.watch.await(ctx, after, within, t.switchedFrom(t.primary()))
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if !ok {
+		return void("nobody was promoted within %v: %s", within, t.why(after))
+	}
+	t.setPrimary(t.reach(e.switchedTo()))
+	return nil
+}
+
+// why is the Sentinels' reason for not promoting anybody, as far as they gave
+// one.
+func (t *trial) why(after int64) string {
+	if e, ok := t.watch.first(after, noGoodReplica, notElected); ok {
+		return "Sentinel said " + e.name + " " + e.text
+	}
+	if e, ok := t.watch.first(after, objectivelyDown); ok {
+		return "the last that Sentinel said of it was " + e.name
+	}
+	return "no quorum of Sentinels held the primary to be down"
+}

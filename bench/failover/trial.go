@@ -1,0 +1,347 @@
+package failover
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"lockcost/bench/failover/history"
+	"lockcost/bench/load"
+	"lockcost/env"
+	"lockcost/env/placement"
+	"lockcost/results"
+	"lockcost/workloads"
+	"lockcost/workloads/ledger"
+)
+
+// Bounds of a trial.
+const (
+	patience     = 5 * time.Second  // until servers are as they should be
+	longestTrial = 90 * time.Second // from the load's begin
+	workersMost  = 8192
+	noFault      = -1
+)
+
+// trial is one run of a cell, on a stack of its own.
+type trial struct {
+	*cell
+	ledger   string // data source name
+	alone    bool   // no other trial runs meanwhile
+	settings workloads.Settings
+
+	stack    *env.Stack
+	begun    time.Time
+	tables   *ledger.Tables
+	orders   int64 // that are in the ledger
+	clients  [2]*client
+	watch    *watcher
+	recorder history.Recorder
+
+	background sync.WaitGroup
+	end        context.CancelFunc // of what runs in the background
+
+	faultNS    atomic.Int64 // noFault before it
+	crashNS    atomic.Int64 // when a primary was last killed; 0 where none was
+	promotedNS atomic.Int64 // from when it counts what a promoted node grants; 0 for not
+	loadNS     int64        // when the load began
+	duringEnd  atomic.Int64 // when the fault's effect ended, where the scenario knows; 0 elsewhere
+	firstWrite atomic.Int64 // on a node that did not accept any before; 0 for none
+	lost       lockedSet    // orders whose grants the promoted server lacks
+	knowsLost  bool
+
+	mu      sync.Mutex
+	admins  map[string]*redis.Client
+	present string // address of the present primary
+	result  results.Trial
+	ctx     context.Context // of what runs in the background
+}
+
+// now is the time since the trial began.
+func (t *trial) now() int64 { return int64(time.Since(t.begun)) }
+
+// fault marks the moment of the fault, once.
+func (t *trial) fault() { t.faultNS.CompareAndSwap(noFault, t.now()) }
+
+// sinceFault is how long ago the fault was.
+func (t *trial) sinceFault() time.Duration { return time.Duration(t.now() - t.faultNS.Load()) }
+
+// fact keeps a number that only this scenario has.
+func (t *trial) fact(name string, value int64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.result.Facts[name] = value
+}
+
+// moment keeps a time.
+func (t *trial) moment(m results.Moment, ns int64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.result.Times[m] = ns
+}
+
+// reason keeps what the servers said; more than one is joined.
+func (t *trial) reason(text string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.result.Reason != "" {
+		text = t.result.Reason + "; " + text
+	}
+	t.result.Reason = text
+}
+
+// primary is the address of the present primary, as far as is known.
+func (t *trial) primary() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.present
+}
+
+func (t *trial) setPrimary(addr string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.present = addr
+}
+
+// run runs the cell once. The result is valid also with an error, which is
+// about what could not be done, and makes the trial void.
+func (c *cell) run(ctx context.Context, provider env.Provider, ledgerDSN string, alone bool) (outcome *outcome, err error) {
+	t := &trial{cell: c, ledger: ledgerDSN, alone: alone, settings: c.plan.settings(), admins: map[string]*redis.Client{}}
+	t.faultNS.Store(noFault)
+	t.result = results.Trial{
+		StartedAt: time.Now().UTC(), Events: map[results.Event]int64{}, Errors: map[string]int64{},
+		Times: map[results.Moment]int64{}, Facts: map[string]int64{},
+	}
+	t.name()
+	t.ctx, t.end = context.WithCancel(ctx)
+	defer func() { err = errors.Join(err, t.close(ctx)) }()
+	if err := t.open(ctx, provider); err != nil {
+		return nil, err
+	}
+	err = t.play(ctx)
+	if voided := (*voidError)(nil); errors.As(err, &voided) {
+		t.result.Void, err = voided.reason, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return t.tally(ctx)
+}
+
+// name gives the trial's keys and tables a prefix of their own.
+func (t *trial) name() {
+	var id [4]byte
+	rand.Read(id[:]) // never fails, see its documentation
+	name := hex.EncodeToString(id[:])
+	t.settings.Prefix = "lockcost:" + name + ":"
+	t.settings.Tables = "lockcost_" + name + "_"
+	t.settings.Workers = 64 // which sizes the pools: as many may wait for a server that is gone
+	if t.rate > untimedRate {
+		t.settings.Workers = 256
+	}
+}
+
+// open starts the servers and connects the clients.
+func (t *trial) open(ctx context.Context, provider env.Provider) (err error) {
+	spec := t.spec()
+	spec.Pin = placement.Current().Pin()
+	if t.stack, err = provider.Start(ctx, spec); err != nil {
+		return err
+	}
+	t.begun = time.Now()
+	t.present = t.stack.Redis.Primary
+	if t.rtt > 0 {
+		if err := t.stack.Distance.Set(ctx, t.rtt, 0, 0); err != nil {
+			return err
+		}
+	}
+	if t.tables, err = ledger.CreateTables(ctx, t.ledger, t.settings.Tables); err != nil {
+		return err
+	}
+	t.orders = int64(t.rate / 2 * longestTrial.Seconds())
+	if t.scenario.Needs.Holder > 0 {
+		t.orders = holderOrders
+	}
+	if err := t.tables.Seed(ctx, 0, int(t.orders)+2); err != nil {
+		return err
+	}
+	if err := t.prepareServers(ctx); err != nil {
+		return err
+	}
+	for i, name := range env.Clients {
+		if t.clients[i], err = t.openClient(ctx, name, t.redisOf(i)); err != nil {
+			return err
+		}
+	}
+	t.watch, err = watch(ctx, t.stack.Redis, t.now)
+	return err
+}
+
+// prepareServers puts the servers into the state that the scenario needs.
+func (t *trial) prepareServers(ctx context.Context) error {
+	n := t.scenario.Needs
+	if n.Dataset > 0 {
+		if err := t.fill(ctx, n.Dataset); err != nil {
+			return err
+		}
+	}
+	if n.MinReplicas {
+		if err := t.requireReplicas(ctx); err != nil {
+			return err
+		}
+	}
+	return t.healthy(ctx, t.spec().Replicas)
+}
+
+// redisOf is how a client reaches the servers.
+func (t *trial) redisOf(client int) env.Redis {
+	r := t.stack.Redis
+	if t.stack.Network != nil {
+		r = t.stack.Network.Redis(env.Clients[client])
+	}
+	if client == 0 && t.scenario.Needs.Stays {
+		r.Sentinels, r.MasterName = nil, ""
+	}
+	return r
+}
+
+// play takes the scenario's steps under load.
+func (t *trial) play(ctx context.Context) error {
+	if t.scenario.Needs.Holder > 0 {
+		return t.steps(ctx)
+	}
+	lctx, stop := context.WithCancel(ctx)
+	defer stop()
+	type loaded struct {
+		recording *load.Recording
+		err       error
+	}
+	done := make(chan loaded, 1)
+	go func() {
+		r, err := load.Run(lctx, t.load(), t.job)
+		done <- loaded{r, err}
+	}()
+	err := t.steady(ctx)
+	if err == nil {
+		err = t.steps(ctx)
+	}
+	stop()
+	l := <-done
+	if err == nil {
+		err = l.err
+	}
+	if l.recording != nil {
+		t.result.Expired = l.recording.Expired
+		t.loadNS = int64(l.recording.Began.Sub(t.begun))
+	}
+	return err
+}
+
+// load is the plan of the load, which goes on until it is stopped.
+func (t *trial) load() load.Plan {
+	return load.Plan{
+		Rate: t.rate, Duration: longestTrial - time.Second, Workers: workersMost,
+		Timeout: t.plan.OpTimeout, Hold: t.hold, Sleep: !t.alone,
+	}
+}
+
+// steady waits until as many locks are held as will be.
+func (t *trial) steady(ctx context.Context) error {
+	return t.sleep(ctx, t.hold+200*time.Millisecond)
+}
+
+// steps takes the scenario's steps.
+func (t *trial) steps(ctx context.Context) error {
+	if n := t.falseFailovers(); n > 0 {
+		return void("a failover began before any fault")
+	}
+	for _, step := range []func(context.Context, *trial) error{
+		t.scenario.Prepare, t.scenario.Precondition, t.scenario.Inject, t.scenario.Observe,
+	} {
+		if step == nil {
+			continue
+		}
+		if err := step(ctx, t); err != nil {
+			return err
+		}
+		if err := ctx.Err(); err != nil {
+			return context.Cause(ctx)
+		}
+	}
+	if t.scenario.Healthy == nil {
+		return nil
+	}
+	if err := t.scenario.Healthy(ctx, t); err != nil {
+		t.reason("not healthy afterwards: " + err.Error())
+	}
+	return nil
+}
+
+// falseFailovers is how often a Sentinel began a failover before the fault.
+func (t *trial) falseFailovers() int64 {
+	before := t.faultNS.Load()
+	if before == noFault {
+		before = t.now()
+	}
+	return t.watch.count(failoverTried, before)
+}
+
+// sleep waits, unless ctx ends first.
+func (t *trial) sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// until asks every 10 ms until there is no error, and returns the last one
+// when the time is over.
+func (t *trial) until(ctx context.Context, within time.Duration, ask func() error) error {
+	for over := time.Now().Add(within); ; {
+		err := ask()
+		if err == nil {
+			return nil
+		}
+		if time.Now().After(over) {
+			return fmt.Errorf("after %v: %w", within, err)
+		}
+		if err := t.sleep(ctx, 10*time.Millisecond); err != nil {
+			return err
+		}
+	}
+}
+
+// close ends everything of the trial.
+func (t *trial) close(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*patience)
+	defer cancel()
+	var errs []error
+	t.end()
+	t.background.Wait()
+	if t.watch != nil {
+		t.watch.close()
+	}
+	for _, c := range t.clients {
+		if c != nil {
+			errs = append(errs, c.session.Close())
+		}
+	}
+	t.closeAdmins()
+	if t.tables != nil {
+		errs = append(errs, t.tables.Drop(ctx))
+	}
+	if t.stack != nil {
+		errs = append(errs, t.stack.Close())
+	}
+	return errors.Join(errs...)
+}
