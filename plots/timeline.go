@@ -66,7 +66,7 @@ func timelinePage(f faults) (page, string) {
 		subtitle: f.caption(trialsOf(shown, "of each scenario and path"),
 			"All trials merged in slices of 100 ms, aligned at the fault. Response: of granted acquisitions, logarithmic. Shaded: from the fault to the median first grant after it. "+
 				"Marks: medians over the trials. A rate that is 0 throughout has no line; a percentile's line has a gap where a slice has too few samples for it."),
-		notes:  present([]string{timelineLeft(left), unknownWindows(body.panels)}),
+		notes:  present([]string{timelineLeft(left, apart), unknownWindows(body.panels)}),
 		height: body.height(),
 		body:   body.draw,
 	}, ""
@@ -98,16 +98,18 @@ func timelineChoice(all []results.Scenario) (shown, left []results.Scenario) {
 	return ordered[:n], ordered[n:]
 }
 
-// timelineLeft names what the page has no room for.
-func timelineLeft(left []results.Scenario) string {
+// timelineLeft names what the page has no room for, with the settings that
+// tell it from the rest.
+func timelineLeft(left []results.Scenario, apart []int) string {
 	if len(left) == 0 {
 		return ""
 	}
+	label := func(s results.Scenario) string { return joined(", ", s.Label(), settingsAt(s, apart)) }
 	var texts []string
-	for _, name := range distinct(left, results.Scenario.Label) {
+	for _, name := range distinct(left, label) {
 		var paths []string
 		for _, s := range left {
-			if s.Label() == name && !slices.Contains(paths, columnOf(s)) {
+			if label(s) == name && !slices.Contains(paths, columnOf(s)) {
 				paths = append(paths, columnOf(s))
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"image/color"
 	"math"
+	"strings"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
@@ -28,7 +29,7 @@ const (
 	windowNumbers vg.Length = 104 // right of the shares
 	windowHead    vg.Length = 22
 	windowLegend  vg.Length = 20
-	windowRow     vg.Length = 27
+	windowRow     vg.Length = 27 // height of a row, at least
 	windowFoot    vg.Length = 34
 )
 
@@ -94,7 +95,7 @@ func earlyNote(windows []results.Window) string {
 type windowBody []results.Window
 
 func (b windowBody) height() vg.Length {
-	return windowLegend + windowHead + vg.Length(len(b))*windowRow + windowFoot
+	return windowLegend + windowHead + vg.Length(len(b))*b.rowHeight() + windowFoot
 }
 
 // windowPoints are the percentiles that a window has.
@@ -109,8 +110,8 @@ func windowPoints(w results.Window) []windowPoint {
 
 // draw draws the rows: names, visible times, shares, and shares in numbers.
 func (b windowBody) draw(c draw.Canvas) {
-	top := c.Max.Y - windowLegend - windowHead
-	bottom := top - vg.Length(len(b))*windowRow
+	top, row := c.Max.Y-windowLegend-windowHead, b.rowHeight()
+	bottom := top - vg.Length(len(b))*row
 	width := (c.Size().X - windowNames - windowGap - windowNumbers) / 2
 	times := vg.Rectangle{
 		Min: vg.Point{X: c.Min.X + windowNames, Y: bottom},
@@ -119,12 +120,13 @@ func (b windowBody) draw(c draw.Canvas) {
 	shares := times
 	shares.Min.X, shares.Max.X = times.Max.X+windowGap, times.Max.X+windowGap+width
 	for i, w := range b {
-		y := top - (vg.Length(i)+0.5)*windowRow
+		y := top - (vg.Length(i)+0.5)*row
 		if i%2 == 0 {
 			c.SetColor(bandGrey)
-			c.Fill(vg.Rectangle{Min: vg.Point{X: c.Min.X, Y: y - windowRow/2}, Max: vg.Point{X: c.Max.X, Y: y + windowRow/2}}.Path())
+			c.Fill(vg.Rectangle{Min: vg.Point{X: c.Min.X, Y: y - row/2}, Max: vg.Point{X: c.Max.X, Y: y + row/2}}.Path())
 		}
-		drawWindowName(c, y, w)
+		name := windowName(w)
+		write(c, name, c.Min.X+3, y+heightOf(name)/2)
 		drawWindowNumbers(c, y, w)
 	}
 	b.drawLegend(c, times.Min.X, shares.Min.X)
@@ -135,13 +137,28 @@ func (b windowBody) draw(c draw.Canvas) {
 	place(b.sharesChart(shares.Size().X), c, shares)
 }
 
-// drawWindowName labels a row.
-func drawWindowName(c draw.Canvas, y vg.Length, w results.Window) {
+// windowName labels a row: the path, its options, and what the row is of.
+func windowName(w results.Window) []paragraph {
 	const width = windowNames - 8
-	strong, small := bold(textStyle(labelSize, ink)), textStyle(smallSize, softInk)
-	putMiddle(c, strong, c.Min.X+3, y+5.5, shortened(strong, w.Path, width))
-	detail := plainNumber(w.RatePerS) + " grants/s, replica at " + distanceTick(w.ReplicaRTT)
-	putMiddle(c, small, c.Min.X+3, y-5.5, shortened(small, detail, width))
+	small := textStyle(smallSize, softInk)
+	path, options, _ := strings.Cut(w.Path, ":")
+	name := []paragraph{wrapped(bold(textStyle(labelSize, ink)), path, width)}
+	for _, detail := range present([]string{
+		strings.ReplaceAll(options, ":", ", "),
+		plainNumber(w.RatePerS) + " grants/s, replica at " + distanceTick(w.ReplicaRTT),
+	}) {
+		name = append(name, wrapped(small, detail, width))
+	}
+	return name
+}
+
+// rowHeight is the height of every row.
+func (b windowBody) rowHeight() vg.Length {
+	height := windowRow
+	for _, w := range b {
+		height = max(height, heightOf(windowName(w))+4)
+	}
+	return height
 }
 
 // drawWindowNumbers prints a row's shares.
