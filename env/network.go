@@ -9,20 +9,27 @@ import (
 // replica to the primary, from the Sentinels to the primary, and from each of
 // two clients to every Redis server. They lead to where the nodes were when
 // the stack was started: once a Sentinel has told a replica of another
-// primary, that replica goes there without a link.
+// primary, that replica goes there without a link. An old primary that comes
+// back is made a replica through the Sentinels' link.
 type Network interface {
 	// Set puts one way into a state, at once, for the connections that are
 	// open and for those to come. Bytes that are held back when a state
-	// begins which does not hold them are passed on, unless it is cut.
+	// begins which does not hold them are passed on, unless it is cut. An
+	// error names the way, and is of one that the stack has not, a state that
+	// cannot be, or links that have ended.
 	Set(ctx context.Context, w Way, s WayState) error
 	// Mend puts every way back to the zero state.
 	Mend(ctx context.Context) error
-	// Redis is how a client reaches the servers by links of its own.
+	// Redis is how a client reaches the servers by links of its own: the
+	// stack's Redis with another Via, which has every address that a server
+	// is known by or announced at. The Sentinels are reached without a link,
+	// and so is all by a client that is none of Clients.
 	Redis(client string) Redis
 	// Check tells whether every replica still reaches the primary by its
-	// link. Its error names the one that goes around: Sentinel sends a
-	// replica by the address that it knows itself, failover-timeout after it
-	// has seen another (+fix-slave-config).
+	// link, in whatever state that is. Its error names the one that goes
+	// around, or is no replica any more: Sentinel sends a replica by the
+	// address that it knows itself, failover-timeout after it has seen
+	// another (+fix-slave-config).
 	Check(ctx context.Context) error
 }
 
@@ -46,8 +53,9 @@ type WayState struct {
 	// HoldRequests and HoldReplies are black holes: nothing passes from who
 	// connects, or to it. Connections stay open, also when their other end is
 	// gone, and new ones seem to be made. What was sent meanwhile is passed on
-	// when the hole is closed, as TCP would by sending it again, unless an end
-	// is gone then.
+	// when the hole is closed, as TCP would by sending it again, and so would
+	// the system of a sender that is gone by then; only after it the other
+	// side sees the end. Where the other side is gone it is lost.
 	HoldRequests, HoldReplies bool
 	// Cut resets every connection (RST), with what is on its way, and those
 	// that are made meanwhile.

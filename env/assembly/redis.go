@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"lockcost/env"
+
 	"golang.org/x/sync/errgroup"
 )
 
@@ -49,7 +51,7 @@ func (b *builder) redisFile(v *server) string {
 	// the default 5 s, during which WAIT would not count the replica.
 	text := v.Directives() + "repl-diskless-sync-delay 0\n"
 	if v != b.primary {
-		text += "replicaof " + spaced(b.primary.Peer()) + "\n"
+		text += "replicaof " + spaced(b.primaryOf(v.name())) + "\n"
 	}
 	return text
 }
@@ -68,7 +70,7 @@ func (b *builder) startSentinels(ctx context.Context) error {
 				return err
 			}
 			return v.await(gctx, func(ctx context.Context) error {
-				return v.sentinelAgrees(ctx, b.primary.Peer(), len(b.replicas), len(b.sentinels)-1)
+				return v.sentinelAgrees(ctx, b.primaryOf(env.Sentinels), len(b.replicas), len(b.sentinels)-1)
 			})
 		})
 	}
@@ -81,10 +83,13 @@ func (b *builder) sentinelFile(i int, ids []string) string {
 	if downAfter == 0 {
 		downAfter = defaultDownAfter
 	}
-	if failover == 0 && b.spec.Links {
+	switch {
+	case failover > 0:
+	case b.spec.Links:
 		failover = linkedFailoverTimeout
-	}
-	if failover == 0 {
+	case b.spec.Network:
+		failover = networkFailoverTimeout
+	default:
 		failover = defaultFailoverTimeout
 	}
 	var f strings.Builder
@@ -93,7 +98,7 @@ func (b *builder) sentinelFile(i int, ids []string) string {
 		fmt.Fprintf(&f, "sentinel %s %s\n", directive, fmt.Sprintf(rest, args...))
 	}
 	set("myid", "%s", ids[i])
-	set("monitor", "%s %s %d", masterName, spaced(b.primary.Peer()), len(b.sentinels)/2+1)
+	set("monitor", "%s %s %d", masterName, spaced(b.primaryOf(env.Sentinels)), len(b.sentinels)/2+1)
 	set("down-after-milliseconds", "%s %d", masterName, milliseconds(downAfter))
 	set("failover-timeout", "%s %d", masterName, milliseconds(failover))
 	for _, v := range b.replicas {

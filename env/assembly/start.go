@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"lockcost/env"
+	"lockcost/env/link"
 
 	"golang.org/x/sync/errgroup"
 )
@@ -29,6 +30,9 @@ const (
 	// linkedFailoverTimeout is longer than any use of a stack: after it
 	// Sentinel would send a replica around its link.
 	linkedFailoverTimeout = 24 * time.Hour
+	// networkFailoverTimeout leaves a trial of a failover the time that it
+	// needs, before Sentinel would send a replica around its link.
+	networkFailoverTimeout = 10 * time.Minute
 )
 
 // Options say how a stack's servers are run.
@@ -43,6 +47,14 @@ type Options struct {
 func Check(spec env.Spec) error {
 	if spec.Replicas < 0 || spec.Replicas > MaxReplicas || spec.Sentinels < 0 || spec.Sentinels > MaxSentinels {
 		return fmt.Errorf("a stack of %d replicas and %d Sentinels: at most %d and %d", spec.Replicas, spec.Sentinels, MaxReplicas, MaxSentinels)
+	}
+	if spec.Links && spec.Network {
+		return errors.New("a stack with links that hold back and links that can be broken: a stack has only one of them")
+	}
+	if spec.Network {
+		if err := link.Supported(); err != nil {
+			return fmt.Errorf("a stack whose network can be broken: %w", err)
+		}
 	}
 	return nil
 }
@@ -80,6 +92,9 @@ func start(ctx context.Context, spec env.Spec, o Options) (_ *env.Stack, err err
 		}
 	}()
 	if err := b.placeAll(ctx); err != nil {
+		return nil, err
+	}
+	if err := b.startNetwork(ctx); err != nil {
 		return nil, err
 	}
 	ctx, b.fail = context.WithCancelCause(ctx)
@@ -128,11 +143,12 @@ type builder struct {
 	sentinels []*server
 	ledger    *server // nil without one
 	ledgerDSN string
+	network   *network // nil without one
 }
 
 // placeAll gives every server its place.
 func (b *builder) placeAll(ctx context.Context) (err error) {
-	if b.primary, err = b.placeRedis(ctx, "primary"); err != nil {
+	if b.primary, err = b.placeRedis(ctx, primaryName); err != nil {
 		return err
 	}
 	for i := range b.spec.Replicas {
@@ -180,6 +196,10 @@ func (b *builder) describe(provider string) *env.Stack {
 	if b.spec.Links {
 		d.Distance = b.distance()
 	}
+	if b.network != nil {
+		b.network.redis = d.Redis
+		d.Network = b.network
+	}
 	return d
 }
 
@@ -193,13 +213,17 @@ func (b *builder) redis() env.Redis {
 		r.Sentinels = append(r.Sentinels, v.addr())
 		r.MasterName = masterName
 	}
+	via := map[string]string{}
 	for _, v := range b.servers {
 		if v.Peer() != v.addr() && v != b.ledger {
-			if r.Via == nil {
-				r.Via = map[string]string{}
-			}
-			r.Via[v.Peer()] = v.addr()
+			via[v.Peer()] = v.addr()
 		}
+	}
+	if b.network != nil && len(b.sentinels) > 0 {
+		via[b.primaryOf(env.Sentinels)] = b.primary.addr() // as they announce it
+	}
+	if len(via) > 0 {
+		r.Via = via
 	}
 	return r
 }

@@ -123,8 +123,10 @@ func TestRefusedSpec(t *testing.T) {
 	if _, err := p.Start(t.Context(), env.Spec{}); err == nil || !strings.Contains(err.Error(), `no network "overlay": it is host or bridge`) {
 		t.Errorf("an unknown network: %v", err)
 	}
-	if _, err := bridged().Start(t.Context(), env.Spec{Links: true}); err == nil || !strings.Contains(err.Error(), "use network host") {
-		t.Errorf("links over a bridge: %v", err)
+	for _, spec := range []env.Spec{{Links: true}, {Network: true}} {
+		if _, err := bridged().Start(t.Context(), spec); err == nil || !strings.Contains(err.Error(), "use network host") {
+			t.Errorf("links over a bridge: %v", err)
+		}
 	}
 }
 

@@ -118,6 +118,9 @@ func (p Provider) check(spec env.Spec) error {
 		if spec.Links {
 			return fmt.Errorf("no distance with network %s: a link listens on this machine's loopback address, where containers do not reach it; use network %s", NetworkBridge, NetworkHost)
 		}
+		if spec.Network {
+			return fmt.Errorf("no links that can be broken with network %s: they listen on this machine's loopback address, where containers do not reach them; use network %s", NetworkBridge, NetworkHost)
+		}
 	default:
 		return fmt.Errorf("there is no network %q: it is %s or %s", p.Network, NetworkHost, NetworkBridge)
 	}

@@ -26,9 +26,9 @@ var Everything = env.Spec{Replicas: 2, Sentinels: 3, Ledger: true, DownAfter: 50
 // where what the provider needs is not installed.
 type Start func(t testing.TB, spec env.Spec) *env.Stack
 
-// Run runs the suite. distant is whether the provider's stacks can be put at
-// a distance.
-func Run(t *testing.T, start Start, distant bool) {
+// Run runs the suite. linked is whether the provider's stacks can have links:
+// be put at a distance, or have a network that can be broken.
+func Run(t *testing.T, start Start, linked bool) {
 	t.Run("whole stack", func(t *testing.T) {
 		s := start(t, Everything)
 		t.Run("is ready", func(t *testing.T) { isReady(t, s) })
@@ -41,8 +41,9 @@ func Run(t *testing.T, start Start, distant bool) {
 	t.Run("CPUs", func(t *testing.T) { cpus(t, start) })
 	t.Run("two at once", func(t *testing.T) { twoAtOnce(t, start) })
 	t.Run("close", func(t *testing.T) { closes(t, start) })
-	if distant {
+	if linked {
 		t.Run("distance", func(t *testing.T) { distances(t, start) })
+		t.Run("network", func(t *testing.T) { networks(t, start) })
 	}
 }
 

@@ -22,8 +22,11 @@ import (
 
 // driverIn makes this test binary a driver that starts a whole stack in that
 // folder, puts it at a distance, prints what it has and then waits to be
-// killed.
-const driverIn = "PROCESS_TEST_DRIVER_IN"
+// killed. With driverNetwork its network is one that can be broken instead.
+const (
+	driverIn      = "PROCESS_TEST_DRIVER_IN"
+	driverNetwork = "PROCESS_TEST_DRIVER_NETWORK"
+)
 
 func TestMain(m *testing.M) {
 	reexec.Main(link.Part())
@@ -46,10 +49,14 @@ type driven struct {
 
 func drive(dir string) error {
 	ctx, spec := context.Background(), envtest.Everything
-	spec.Links = true
+	spec.Network = os.Getenv(driverNetwork) != ""
+	spec.Links = !spec.Network
 	s, err := process.Provider{Dir: dir}.Start(ctx, spec)
 	if err != nil {
 		return err
+	}
+	if spec.Network {
+		return json.NewEncoder(os.Stdout).Encode(driven{s.Nodes, s.Network.Redis(env.Clients[0]).Via})
 	}
 	if err := s.Distance.Set(ctx, 5*time.Millisecond, 5*time.Millisecond, 0); err != nil {
 		return err

@@ -32,6 +32,14 @@ func TestCloseRemovesTheFolder(t *testing.T) {
 }
 
 func TestKilledDriverTakesItsServersAlong(t *testing.T) {
+	// The links of the distance, and of the network, where the primary has
+	// an address more: the Sentinels'.
+	t.Run("distance", func(t *testing.T) { killedDriver(t, 3) })
+	t.Run("network", func(t *testing.T) { killedDriver(t, 4, driverNetwork+"=1") })
+}
+
+// killedDriver kills a driver that has a way to so many addresses.
+func killedDriver(t *testing.T, ways int, environ ...string) {
 	dir := public(t)
 	processtest.StartWith(t, process.Provider{Dir: dir}, env.Spec{Ledger: true}).Close() // installed?
 	exe, err := os.Executable()
@@ -39,7 +47,7 @@ func TestKilledDriverTakesItsServersAlong(t *testing.T) {
 		t.Fatal(err)
 	}
 	driver := exec.Command(exe)
-	driver.Env = append(os.Environ(), driverIn+"="+dir)
+	driver.Env = append(append(os.Environ(), driverIn+"="+dir), environ...)
 	driver.Stderr = os.Stderr
 	out, err := driver.StdoutPipe()
 	if err != nil {
@@ -54,7 +62,7 @@ func TestKilledDriverTakesItsServersAlong(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = driver.Wait()
-	if decodeErr != nil || len(its.Nodes) != 7 || len(its.Via) != 3 {
+	if decodeErr != nil || len(its.Nodes) != 7 || len(its.Via) != ways {
 		t.Fatalf("the driver told %v, %v", its, decodeErr)
 	}
 	for _, n := range its.Nodes {
@@ -71,6 +79,21 @@ func TestKilledDriverTakesItsServersAlong(t *testing.T) {
 	}
 	if err := empty(dir); err != nil {
 		t.Errorf("the next start has not swept: %v", err)
+	}
+}
+
+func TestDistanceAndNetworkAreNotForOneStack(t *testing.T) {
+	dir := t.TempDir()
+	s, err := process.Provider{Dir: dir}.Start(t.Context(), env.Spec{Replicas: 1, Links: true, Network: true})
+	if err == nil {
+		_ = s.Close()
+		t.Fatal("started")
+	}
+	if !strings.Contains(err.Error(), "only one of them") {
+		t.Error(err)
+	}
+	if err := empty(dir); err != nil {
+		t.Error(err)
 	}
 }
 
