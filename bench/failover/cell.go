@@ -51,6 +51,9 @@ func (p *Plan) cell(s Scenario, path workloads.Path, down, rtt time.Duration) *c
 		c.rate = min(p.Rate, untimedRate)
 	}
 	c.hold = p.hold(down)
+	if s.Needs.Hold > 0 {
+		c.hold = s.Needs.Hold
+	}
 	c.second = c.hold - holdMargin
 	return c
 }

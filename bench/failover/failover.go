@@ -68,9 +68,11 @@ const (
 	minDownAfter = 100 * time.Millisecond
 	maxDownAfter = time.Minute
 	// A failover takes Sentinel some 300 ms more than down-after on an idle
-	// machine. The second client asks failoverMargin after down-after, when
-	// it should be over, and the first still holds its lock holdMargin later.
-	failoverMargin = 900 * time.Millisecond
+	// machine, and up to a second more until it has seen, by its next INFO,
+	// that the replica is promoted, and tells clients. The second client asks
+	// failoverMargin after down-after, when that should be over, and the first
+	// still holds its lock holdMargin later.
+	failoverMargin = 1700 * time.Millisecond
 	holdMargin     = 400 * time.Millisecond
 )
 

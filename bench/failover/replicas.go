@@ -145,13 +145,13 @@ func operations() []Scenario {
 		{
 			Name: "manual", Timed: true,
 			Summary: "SENTINEL FAILOVER under load",
-			Needs:   Needs{Replicas: 1},
+			Needs:   Needs{Replicas: 1, Hold: failoverMargin + holdMargin},
 			Inject:  orderFailover, Observe: failedOver, Healthy: agreedOn,
 		},
 		{
 			Name: "replica-rejoin", Timed: true,
 			Summary: "one of two replicas comes back, and copies all of a primary of 128 MiB under load",
-			Needs:   Needs{Replicas: 2, Dataset: 128 << 20},
+			Needs:   Needs{Replicas: 2, Dataset: 128 << 20, Hold: time.Second},
 			Prepare: func(ctx context.Context, t *trial) error {
 				if err := t.stack.Faults.Kill(replicaOne); err != nil {
 					return err

@@ -49,6 +49,9 @@ type Needs struct {
 	Stays bool
 	// FailoverTimeout is Sentinel's; 0 for failoverTimeout.
 	FailoverTimeout time.Duration
+	// Hold is how long locks are held, where nobody waits for down-after; 0
+	// elsewhere.
+	Hold time.Duration
 	// Dataset is how much the primary holds besides the locks, bytes.
 	Dataset int64
 	// Holder has the first client be a process of its own, that can be

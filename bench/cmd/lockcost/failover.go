@@ -83,7 +83,7 @@ func (f *failoverFlags) flags(c *cobra.Command) {
 	set.Float64Var(&p.Rate, "rate", p.Rate, "acquisitions per second, of both clients together, in scenarios that are timed; 200 at most in the others")
 	set.StringVar(&f.downAfter, "down-after", "1s", "Sentinel's down-after-milliseconds; of several, crash-steady is run at each, the others at the first")
 	set.StringVar(&f.replicaRTT, "replica-rtt", "0", "round trips to add between primary and replica: crash-steady is run, and the replication window measured, at each")
-	set.DurationVar(&p.Hold, "hold", p.Hold, "how long the first client holds each lock (0: down-after and 1.7s)")
+	set.DurationVar(&p.Hold, "hold", p.Hold, "how long the first client holds each lock (0: down-after and 2.1s)")
 	set.DurationVar(&p.TTL, "ttl", p.TTL, "of the locks, except where a scenario lets them run out")
 	set.DurationVar(&p.OpTimeout, "op-timeout", p.OpTimeout, "an acquisition is given up on after this")
 	set.IntVar(&p.WaitReplicas, "wait-replicas", p.WaitReplicas, "replicas that WAIT waits for")

@@ -15,9 +15,10 @@ func newPlot(stdout, stderr io.Writer) *cobra.Command {
 	var out string
 	c := &cobra.Command{
 		Use:   "plot DIR",
-		Short: "Draw a run's figures again, from its folder alone",
-		Long: `Plot draws the figures of a run as PNG and SVG: cost, percentiles, stages and
-timeseries. It needs the run's folder and no server, and prints the run's table.`,
+		Short: "Draw the figures of a run, or of fault experiments, from the folder alone",
+		Long: `Plot draws figures as PNG and SVG: of a run cost, percentiles, stages and
+timeseries; of fault experiments safety, timeline, failover-time and window. It
+needs the folder and no server, and prints the table too.`,
 		Example: `  lockcost plot results/20260131T120000Z
   lockcost plot results/20260131T120000Z --out figures`,
 		Args: func(_ *cobra.Command, args []string) error {
@@ -42,6 +43,9 @@ timeseries. It needs the run's folder and no server, and prints the run's table.
 }
 
 func plot(dir, out string, o output, stdout, stderr io.Writer) error {
+	if results.IsFailover(dir) {
+		return plotFailover(dir, out, o, stdout, stderr)
+	}
 	record, err := results.Load(dir)
 	if err != nil {
 		return usage(err)
@@ -50,15 +54,39 @@ func plot(dir, out string, o output, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if !o.quiet {
-		for _, f := range figures {
-			for _, path := range f.Files {
-				fmt.Fprintln(stderr, "drew", path)
-			}
-		}
-	}
+	o.drew(stderr, figures)
 	if o.format == "json" {
 		return printJSON(stdout, figures)
 	}
 	return results.WriteTable(stdout, record)
+}
+
+// plotFailover draws fault experiments.
+func plotFailover(dir, out string, o output, stdout, stderr io.Writer) error {
+	record, err := results.LoadFailover(dir)
+	if err != nil {
+		return usage(err)
+	}
+	record.Summarize() // those that were killed may have no summary
+	figures, err := plots.DrawFailover(dir, out)
+	if err != nil {
+		return err
+	}
+	o.drew(stderr, figures)
+	if o.format == "json" {
+		return printJSON(stdout, figures)
+	}
+	return results.WriteFailoverTable(stdout, record)
+}
+
+// drew tells which files there are.
+func (o output) drew(w io.Writer, figures []plots.Figure) {
+	if o.quiet {
+		return
+	}
+	for _, f := range figures {
+		for _, path := range f.Files {
+			fmt.Fprintln(w, "drew", path)
+		}
+	}
 }
