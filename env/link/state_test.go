@@ -250,6 +250,7 @@ func TestHeldConnectionWithoutEndsIsFreed(t *testing.T) {
 
 func TestCutResetsBothSidesAndDropsWhatIsUnderWay(t *testing.T) {
 	eachDirection(t, func(t *testing.T, b *broken, _ direction, from, to *net.TCPConn) {
+		b.settled(t)
 		before := openFiles(t)
 		b.under(t, from, "dropped")
 		b.set(t, link.State{Cut: true, HoldRequests: true, HoldReplies: true})
