@@ -10,7 +10,7 @@ import (
 // two clients to every Redis server. They lead to where the nodes were when
 // the stack was started: once a Sentinel has told a replica of another
 // primary, that replica goes there without a link. An old primary that comes
-// back is made a replica through the Sentinels' link.
+// back is made a replica through the Sentinels' link, and known by it.
 type Network interface {
 	// Set puts one way into a state, at once, for the connections that are
 	// open and for those to come. Bytes that are held back when a state

@@ -51,7 +51,14 @@ func (b *builder) redisFile(v *server) string {
 	// the default 5 s, during which WAIT would not count the replica.
 	text := v.Directives() + "repl-diskless-sync-delay 0\n"
 	if v != b.primary {
-		text += "replicaof " + spaced(b.primaryOf(v.name())) + "\n"
+		return text + "replicaof " + spaced(b.primaryOf(v.name())) + "\n"
+	}
+	if b.network != nil && len(b.sentinels) > 0 {
+		// Where the Sentinels know it already: as a replica, after a failover,
+		// it would else be two for them, and one may be told to follow the
+		// other.
+		host, port, _ := net.SplitHostPort(b.primaryOf(env.Sentinels))
+		text += "replica-announce-ip " + host + "\nreplica-announce-port " + port + "\n"
 	}
 	return text
 }

@@ -294,6 +294,7 @@ func closedNetwork(t *testing.T, s *env.Stack) {
 func losesAWrite(t *testing.T, start Start) {
 	s := start(t, Breakable)
 	const key = "lost"
+	known := announced(t, s, s.Redis.Sentinels[0])
 	for _, replica := range []string{"replica-1", "replica-2"} {
 		SetWay(t, s, replica, "primary", hole)
 	}
@@ -328,6 +329,22 @@ func losesAWrite(t *testing.T, start Start) {
 	if has(t, s, promoted, key) || has(t, s, other, key) {
 		t.Error("a write that was lost is back")
 	}
+	info, err := replication(t, s, promoted)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, replica := range []string{info["slave0"], info["slave1"]} {
+		if !announcedAs(replica, other) && !announcedAs(replica, known) {
+			t.Errorf("the Sentinels will take %q for another server than %s and %s", replica, other, known)
+		}
+	}
+}
+
+// announcedAs tells whether a primary's line of INFO about a replica has that
+// address.
+func announcedAs(line, addr string) bool {
+	host, port, _ := strings.Cut(addr, ":")
+	return strings.HasPrefix(line, "ip="+host+",port="+port+",")
 }
 
 // failedOver waits until every Sentinel announces a replica as the primary,
