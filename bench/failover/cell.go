@@ -47,10 +47,11 @@ func (p *Plan) cells() []*cell {
 
 func (p *Plan) cell(s Scenario, path workloads.Path, down, rtt time.Duration) *cell {
 	c := &cell{plan: p, scenario: s, path: path, downAfter: down, rtt: rtt, rate: p.Rate}
-	if !s.Timed {
-		c.rate = min(p.Rate, untimedRate)
-	}
 	c.hold = p.hold(down)
+	if !s.Timed {
+		c.rate = min(p.Rate, max(untimedRate, s.Needs.Rate))
+		c.hold += besideMargin
+	}
 	if s.Needs.Hold > 0 {
 		c.hold = s.Needs.Hold
 	}

@@ -3,6 +3,7 @@ package failover
 import (
 	"context"
 	"fmt"
+	"net"
 	"time"
 
 	"lockcost/env"
@@ -38,24 +39,24 @@ func crashes() []Scenario {
 		},
 		{
 			Name:    "crash-host",
-			Summary: "the primary is killed, and with it what is on its way to the replica, 20 ms away there and back",
-			Needs:   Needs{Replicas: 1, Network: true},
+			Summary: "the primary is killed, and with it what is on its way to the replica, 50 ms away there and back",
+			Needs:   Needs{Replicas: 1, Network: true, Rate: 200},
 			Prepare: putAway, Inject: killHost, Observe: failedOver, Healthy: agreedOn,
 		},
 		{
 			Name:    "crash-during-wait",
 			Summary: "the replica has the lock but its acknowledgement is held up, and the primary is killed meanwhile",
-			Needs:   Needs{Replicas: 1, Network: true},
+			Needs:   Needs{Replicas: 1, Network: true, Rate: 200},
 			Prepare: holdAcknowledgements, Precondition: unacknowledged, Inject: killPrimary,
 			Observe: failedOverInTime, Healthy: agreedOn,
 		},
 		{
 			Name:    "wait-residual",
-			Summary: "one of two replicas acknowledges; it is killed with the primary, and the other is promoted",
+			Summary: "one of two replicas acknowledges; it is killed with the primary, the other is promoted, and it comes back",
 			Needs:   Needs{Replicas: 2, Network: true},
 			Prepare: holdFirstReplica, Precondition: secondReplicaAlone,
 			Inject:  func(_ context.Context, t *trial) error { return t.kill(primaryNode, replicaTwo) },
-			Observe: failedOverInTime, Healthy: agreedOn,
+			Observe: residual, Healthy: agreedOn,
 		},
 		{
 			Name:    "restart-empty",
@@ -96,14 +97,36 @@ const failoverMost = 2*failoverTimeout + 5*time.Second
 // failedOver waits for the promotion and, with the load going on, until the
 // second client has asked for every order that was locked at the fault.
 func failedOver(ctx context.Context, t *trial) error {
-	t.probe(t.ctx, t.replicas()...)
-	if err := t.promotion(ctx, t.downAfter+failoverMost); err != nil {
-		return err
+	if !t.knowsLost {
+		t.probe(t.ctx, t.replicas()...)
+		if err := t.findLost(ctx, t.downAfter+failoverMost); err != nil {
+			return err
+		}
 	}
-	if err := t.findLost(ctx); err != nil {
+	if err := t.promotion(ctx, t.addr(primaryNode), t.downAfter+failoverMost); err != nil {
 		return err
 	}
 	return t.sleep(ctx, max(t.second+holdMargin-100*time.Millisecond-t.sinceFault(), 300*time.Millisecond))
+}
+
+// residual has the killed replica follow the promoted one, as an operator
+// would: without a replica nothing could be granted, neither twice nor once.
+func residual(ctx context.Context, t *trial) error {
+	t.probe(t.ctx, replicaOne)
+	if err := t.findLost(ctx, t.downAfter+failoverMost); err != nil {
+		return err
+	}
+	if _, err := t.stack.Faults.Restart(ctx, replicaTwo); err != nil {
+		return err
+	}
+	host, port, err := net.SplitHostPort(t.addr(replicaOne))
+	if err != nil {
+		return err
+	}
+	if err := t.node(replicaTwo).ReplicaOf(ctx, host, port).Err(); err != nil {
+		return fmt.Errorf("REPLICAOF on %s: %w", replicaTwo, err)
+	}
+	return failedOverInTime(ctx, t)
 }
 
 // failedOverInTime is failedOver for scenarios that show what they are to show
@@ -275,7 +298,7 @@ func secondReplicaAlone(ctx context.Context, t *trial) error {
 }
 
 // hostDelay is how far away the replica of crash-host is, one way.
-const hostDelay = 10 * time.Millisecond
+const hostDelay = 25 * time.Millisecond
 
 func putAway(ctx context.Context, t *trial) error {
 	if err := t.setReplicaWays(ctx, env.WayState{Delay: hostDelay}, t.replicas()...); err != nil {
@@ -303,8 +326,8 @@ func restartEmpty(ctx context.Context, t *trial) error {
 	if _, err := t.stack.Faults.Restart(ctx, primaryNode); err != nil {
 		return err
 	}
-	t.firstWrite.CompareAndSwap(0, t.now())
-	return t.findLost(ctx)
+	t.accepted(primaryNode)
+	return t.findLost(ctx, patience)
 }
 
 // restarted voids the trial where the primary was away for too long.
@@ -323,11 +346,11 @@ func killedAgain(ctx context.Context, t *trial) error {
 	if err := failedOver(ctx, t); err != nil {
 		return err
 	}
-	again := t.now()
-	if err := t.stack.Faults.Kill(t.nodeAt(t.primary())); err != nil {
+	again, second := t.now(), t.primary()
+	if err := t.stack.Faults.Kill(t.nodeAt(second)); err != nil {
 		return err
 	}
-	if err := t.promotionSince(ctx, again, t.downAfter+2*t.scenario.Needs.FailoverTimeout+failoverMost); err != nil {
+	if err := t.promotionSince(ctx, again, second, t.downAfter+2*t.scenario.Needs.FailoverTimeout+failoverMost); err != nil {
 		return err
 	}
 	t.fact("second_failover_ns", t.now()-again)

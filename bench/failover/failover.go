@@ -28,7 +28,8 @@ type Plan struct {
 	Paths     []workloads.Path
 	Trials    int // of each scenario and path
 	// Rate is the acquisitions a second, of both clients together, in
-	// scenarios that are timed. The others have at most untimedRate.
+	// scenarios that are timed. The others have at most untimedRate, or their
+	// own.
 	Rate float64
 	// Hold is how long the first of two clients holds a lock; 0 leaves it to
 	// the time that a failover takes.
@@ -50,8 +51,9 @@ type Plan struct {
 	Seed        uint64
 }
 
-// untimedRate is enough acquisitions a second to lose some.
-const untimedRate = 100
+// untimedRate is enough acquisitions a second to lose some, and few enough for
+// several trials at once on two CPUs.
+const untimedRate = 50
 
 // DefaultPlan has the defaults of `lockcost failover`, without paths.
 func DefaultPlan() Plan {
@@ -73,7 +75,9 @@ const (
 	// failoverMargin after down-after, when that should be over, and the first
 	// still holds its lock holdMargin later.
 	failoverMargin = 1700 * time.Millisecond
-	holdMargin     = 400 * time.Millisecond
+	// besideMargin is what it takes longer while other trials run.
+	besideMargin = 500 * time.Millisecond
+	holdMargin   = 400 * time.Millisecond
 )
 
 // Check tells what is wrong with the plan, if anything, in the words of the

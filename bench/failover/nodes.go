@@ -147,7 +147,7 @@ func (t *trial) probe(ctx context.Context, nodes ...string) {
 			defer tick.Stop()
 			for ctx.Err() == nil && t.firstWrite.Load() == 0 {
 				if c.Set(ctx, t.settings.Prefix+"probe", 1, time.Second).Err() == nil {
-					t.firstWrite.CompareAndSwap(0, t.now())
+					t.accepted(node)
 					return
 				}
 				select {
@@ -156,6 +156,15 @@ func (t *trial) probe(ctx context.Context, nodes ...string) {
 				}
 			}
 		})
+	}
+}
+
+// accepted marks the first write that a node accepts which accepted none
+// before.
+func (t *trial) accepted(node string) {
+	if t.firstWrite.CompareAndSwap(0, t.now()) {
+		t.setPrimary(t.addr(node))
+		close(t.written)
 	}
 }
 

@@ -89,8 +89,7 @@ func promotedAlone(ctx context.Context, t *trial) error {
 	if err := t.kill(primaryNode); err != nil {
 		return err
 	}
-	t.probe(t.ctx, replicaOne)
-	if err := t.promotionSince(ctx, t.crashNS.Load(), t.downAfter+failoverMost); err != nil {
+	if err := t.promotionSince(ctx, t.crashNS.Load(), t.primary(), t.downAfter+failoverMost); err != nil {
 		return err
 	}
 	t.promotedNS.Store(t.now())
@@ -168,7 +167,6 @@ func orderFailover(ctx context.Context, t *trial) error {
 	c := redis.NewSentinelClient(t.stack.Redis.SentinelOptions(addr))
 	defer c.Close()
 	t.fault()
-	t.probe(t.ctx, t.replicas()...)
 	if err := c.Failover(ctx, t.stack.Redis.MasterName).Err(); err != nil {
 		return fmt.Errorf("SENTINEL FAILOVER on %s: %w", addr, err)
 	}

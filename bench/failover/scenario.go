@@ -44,11 +44,16 @@ type Needs struct {
 	// MinReplicas has every Redis refuse writes with fewer than one replica
 	// in touch within a second.
 	MinReplicas bool
+	// Apart has the clients reach the servers by links of their own.
+	Apart bool
 	// Stays has the first client stay with the primary of the start: it asks
 	// no Sentinel.
 	Stays bool
 	// FailoverTimeout is Sentinel's; 0 for failoverTimeout.
 	FailoverTimeout time.Duration
+	// Rate is the acquisitions a second that it takes to show anything; 0 for
+	// untimedRate. Timed scenarios have the plan's.
+	Rate float64
 	// Hold is how long locks are held, where nobody waits for down-after; 0
 	// elsewhere.
 	Hold time.Duration
@@ -103,11 +108,19 @@ func Find(name string) ([]Scenario, error) {
 // twice that.
 const failoverTimeout = 10 * time.Second
 
+// linkedFailoverTimeout is that where there are links: after it Sentinel sends
+// a replica around its own.
+const linkedFailoverTimeout = 30 * time.Second
+
 // spec is the stack that a trial of the scenario has.
 func (c *cell) spec() env.Spec {
 	n := c.scenario.Needs
 	timeout := n.FailoverTimeout
-	if timeout == 0 {
+	switch {
+	case timeout > 0:
+	case n.Network:
+		timeout = linkedFailoverTimeout
+	default:
 		timeout = failoverTimeout
 	}
 	return env.Spec{

@@ -14,7 +14,7 @@ func splits() []Scenario {
 	partition := Scenario{
 		Name:    "partition",
 		Summary: "the primary and the first client are cut off from all others, later the cut heals",
-		Needs:   Needs{Replicas: 2, Network: true, Stays: true},
+		Needs:   Needs{Replicas: 2, Network: true, Apart: true, Stays: true},
 		Inject:  cutOff, Observe: healed, Healthy: agreedOn,
 	}
 	guarded := partition

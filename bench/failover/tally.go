@@ -177,20 +177,26 @@ func (t *trial) during(ops []history.Op, end int64) int64 {
 	return end
 }
 
-// findLost keeps which of the locks that are held, and were granted before
-// the fault or since on the old primary, the promoted server does not have.
-// Where they are not held for that long any more, it is not known.
-func (t *trial) findLost(ctx context.Context) error {
+// findLost waits for the first write after the fault, and keeps which of the
+// locks that are held, and were granted before that, the server which
+// accepted it does not have. Locks that were released meanwhile are not
+// looked for: those that are lost are the latest.
+func (t *trial) findLost(ctx context.Context, within time.Duration) error {
+	timeout := time.NewTimer(within)
+	defer timeout.Stop()
+	select {
+	case <-t.written:
+	case <-timeout.C:
+		return nil // whoever waits for the promotion tells why there was none
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 	if t.sinceFault() > t.hold {
-		return nil
+		return nil // then nobody holds a lock of before any more
 	}
 	var held []int64
-	before := t.now()
-	if at := t.firstWrite.Load(); at > 0 {
-		before = at
-	}
 	for _, c := range t.clients {
-		held = c.holding(before, held)
+		held = c.holding(t.firstWrite.Load(), held)
 	}
 	lacking, err := t.lacking(ctx, t.primary(), held)
 	if err != nil {
@@ -198,20 +204,19 @@ func (t *trial) findLost(ctx context.Context) error {
 	}
 	t.knowsLost = true
 	t.lost.add(lacking...)
-	t.fact("held_at_fault", int64(len(held)))
+	t.fact("held_at_promotion", int64(len(held)))
 	return nil
 }
 
-// promotion waits until another node is the primary, and keeps its address.
-func (t *trial) promotion(ctx context.Context, within time.Duration) error {
-	after := t.faultNS.Load()
-	return t.promotionSince(ctx, after, within)
+// promotion waits until Sentinels tell clients of another primary than the
+// old one, and keeps its address.
+func (t *trial) promotion(ctx context.Context, old string, within time.Duration) error {
+	return t.promotionSince(ctx, t.faultNS.Load(), old, within)
 }
 
 // promotionSince is promotion, after a time.
-
-func (t *trial) promotionSince(ctx context.Context, after int64, within time.Duration) error {
-	e, ok := t.watch.await(ctx, after, within, t.switchedFrom(t.primary()))
+func (t *trial) promotionSince(ctx context.Context, after int64, old string, within time.Duration) error {
+	e, ok := t.watch.await(ctx, after, within, t.switchedFrom(old))
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}

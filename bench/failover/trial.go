@@ -47,13 +47,14 @@ type trial struct {
 	background sync.WaitGroup
 	end        context.CancelFunc // of what runs in the background
 
-	faultNS    atomic.Int64 // noFault before it
-	crashNS    atomic.Int64 // when a primary was last killed; 0 where none was
-	promotedNS atomic.Int64 // from when it counts what a promoted node grants; 0 for not
-	loadNS     int64        // when the load began
-	duringEnd  atomic.Int64 // when the fault's effect ended, where the scenario knows; 0 elsewhere
-	firstWrite atomic.Int64 // on a node that did not accept any before; 0 for none
-	lost       lockedSet    // orders whose grants the promoted server lacks
+	faultNS    atomic.Int64  // noFault before it
+	crashNS    atomic.Int64  // when a primary was last killed; 0 where none was
+	promotedNS atomic.Int64  // from when it counts what a promoted node grants; 0 for not
+	loadNS     int64         // when the load began
+	duringEnd  atomic.Int64  // when the fault's effect ended, where the scenario knows; 0 elsewhere
+	firstWrite atomic.Int64  // on a node that did not accept any before; 0 for none
+	written    chan struct{} // closed with it
+	lost       lockedSet     // orders whose grants the promoted server lacks
 	knowsLost  bool
 
 	mu      sync.Mutex
@@ -112,7 +113,7 @@ func (t *trial) setPrimary(addr string) {
 // run runs the cell once. The result is valid also with an error, which is
 // about what could not be done, and makes the trial void.
 func (c *cell) run(ctx context.Context, provider env.Provider, ledgerDSN string, alone bool) (outcome *outcome, err error) {
-	t := &trial{cell: c, ledger: ledgerDSN, alone: alone, settings: c.plan.settings(), admins: map[string]*redis.Client{}}
+	t := &trial{cell: c, ledger: ledgerDSN, alone: alone, settings: c.plan.settings(), admins: map[string]*redis.Client{}, written: make(chan struct{})}
 	t.faultNS.Store(noFault)
 	t.result = results.Trial{
 		StartedAt: time.Now().UTC(), Events: map[results.Event]int64{}, Errors: map[string]int64{},
@@ -141,10 +142,9 @@ func (t *trial) name() {
 	name := hex.EncodeToString(id[:])
 	t.settings.Prefix = "lockcost:" + name + ":"
 	t.settings.Tables = "lockcost_" + name + "_"
-	t.settings.Workers = 64 // which sizes the pools: as many may wait for a server that is gone
-	if t.rate > untimedRate {
-		t.settings.Workers = 256
-	}
+	// It sizes the pools, which operations fill that wait for a server that is
+	// gone.
+	t.settings.Workers = int(min(max(40, t.rate/2), 256))
 }
 
 // open starts the servers and connects the clients.
@@ -202,7 +202,7 @@ func (t *trial) prepareServers(ctx context.Context) error {
 // redisOf is how a client reaches the servers.
 func (t *trial) redisOf(client int) env.Redis {
 	r := t.stack.Redis
-	if t.stack.Network != nil {
+	if t.scenario.Needs.Apart {
 		r = t.stack.Network.Redis(env.Clients[client])
 	}
 	if client == 0 && t.scenario.Needs.Stays {

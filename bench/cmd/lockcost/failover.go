@@ -80,7 +80,7 @@ func (f *failoverFlags) flags(c *cobra.Command) {
 	set.StringVar(&f.paths, "paths", "setnx,setnx-wait,fencing,idempotent", "paths to try, options as in lockcost run")
 	set.IntVar(&p.Trials, "trials", p.Trials, "trials of each scenario and path")
 	set.BoolVar(&p.Quick, "quick", false, fmt.Sprintf("a look: %d trials unless --trials is given, and timed ones two at once", quickTrials))
-	set.Float64Var(&p.Rate, "rate", p.Rate, "acquisitions per second, of both clients together, in scenarios that are timed; 200 at most in the others")
+	set.Float64Var(&p.Rate, "rate", p.Rate, "acquisitions per second, of both clients together, in scenarios that are timed; some 50 in the others")
 	set.StringVar(&f.downAfter, "down-after", "1s", "Sentinel's down-after-milliseconds; of several, crash-steady is run at each, the others at the first")
 	set.StringVar(&f.replicaRTT, "replica-rtt", "0", "round trips to add between primary and replica: crash-steady is run, and the replication window measured, at each")
 	set.DurationVar(&p.Hold, "hold", p.Hold, "how long the first client holds each lock (0: down-after and 2.1s)")

@@ -32,7 +32,7 @@ import (
 const secondSignal = 500 * time.Millisecond
 
 func main() {
-	reexec.Main(slices.Concat(bench.Parts(), failover.Parts(), []reexec.Part{supervisor.Part()})...)
+	reexec.Main(parts()...)
 	if err := placement.Enter(); err != nil {
 		fmt.Fprintf(os.Stderr, "lockcost: %v; going on without\n", err)
 	}
@@ -43,4 +43,9 @@ func main() {
 	// timeout(1) signals its child, and then the group that the child is in.
 	context.AfterFunc(ctx, func() { time.Sleep(secondSignal); stop() })
 	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
+}
+
+// parts are the processes of their own that the command needs.
+func parts() []reexec.Part {
+	return slices.Concat(bench.Parts(), failover.Parts(), []reexec.Part{supervisor.Part()})
 }

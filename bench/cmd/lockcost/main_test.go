@@ -4,12 +4,10 @@ import (
 	"os"
 	"testing"
 
-	"lockcost/bench"
 	"lockcost/env/reexec"
-	"lockcost/env/supervisor"
 )
 
 func TestMain(m *testing.M) {
-	reexec.Main(append(bench.Parts(), supervisor.Part())...)
+	reexec.Main(parts()...)
 	os.Exit(m.Run())
 }
