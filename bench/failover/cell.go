@@ -46,7 +46,7 @@ func (p *Plan) cells() []*cell {
 }
 
 func (p *Plan) cell(s Scenario, path workloads.Path, down, rtt time.Duration) *cell {
-	c := &cell{plan: p, scenario: s, path: path, downAfter: down, rtt: rtt, rate: p.Rate}
+	c := &cell{plan: p, scenario: s, path: path, downAfter: max(down, s.Needs.DownAfter), rtt: rtt, rate: p.Rate}
 	c.hold = p.hold(down)
 	if !s.Timed {
 		c.rate = min(p.Rate, max(untimedRate, s.Needs.Rate))

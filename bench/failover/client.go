@@ -27,7 +27,7 @@ type client struct {
 
 func (t *trial) openClient(ctx context.Context, name string, r env.Redis) (*client, error) {
 	own := *t.stack
-	own.Redis, own.Ledger = r, t.ledger
+	own.Redis, own.Ledger = r, t.ground.stack.Ledger
 	session, err := t.path.Open(ctx, &own, t.settings)
 	if err != nil {
 		return nil, err
@@ -107,7 +107,7 @@ func (t *trial) job(ctx context.Context) (context.Context, load.Operation) {
 		if a.first {
 			hold = func() { o.Sleep(t.hold) }
 		}
-		op := t.attempt(ctx, t.clients[a.client], a.order, hold)
+		op := t.attempt(ctx, t.clients[a.client], t.first+a.order, hold)
 		op.DueNS = int64(t.due(o.Slot)) // since the load's begin, until it is known when that was
 		t.recorder.Add(op)
 		return nil

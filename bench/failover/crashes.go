@@ -10,7 +10,7 @@ import (
 )
 
 // hole is how long replication is held up before the primary is killed.
-const hole = 250 * time.Millisecond
+const hole = 400 * time.Millisecond
 
 // crashes are the scenarios in which the primary is killed.
 func crashes() []Scenario {
@@ -61,7 +61,7 @@ func crashes() []Scenario {
 		{
 			Name:    "restart-empty",
 			Summary: "the primary is killed and comes back empty, before Sentinel holds it to be down",
-			Needs:   Needs{Replicas: 1},
+			Needs:   Needs{Replicas: 1, DownAfter: 3 * time.Second, Hold: failoverMargin},
 			Inject:  restartEmpty, Observe: restarted, Healthy: agreedOn,
 		},
 		{

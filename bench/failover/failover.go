@@ -14,10 +14,10 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"runtime"
 	"slices"
 	"time"
 
+	"lockcost/env/placement"
 	"lockcost/results"
 	"lockcost/workloads"
 )
@@ -45,7 +45,7 @@ type Plan struct {
 	// ReplicaRTTs are round trips between primary and replica, at each of
 	// which crash-steady is run and the replication window is measured.
 	ReplicaRTTs []time.Duration
-	SideBySide  int  // trials at once, where nothing is timed; 0 for 4 a CPU
+	SideBySide  int  // trials at once, where nothing is timed; 0 for 6 a CPU
 	Windows     bool // measure the replication window
 	Quick       bool // a look: timed trials run two at once
 	Seed        uint64
@@ -53,14 +53,14 @@ type Plan struct {
 
 // untimedRate is enough acquisitions a second to lose some, and few enough for
 // several trials at once on two CPUs.
-const untimedRate = 50
+const untimedRate = 30
 
 // DefaultPlan has the defaults of `lockcost failover`, without paths.
 func DefaultPlan() Plan {
 	return Plan{
 		Scenarios: Catalogue(), Trials: 10, Rate: 1000, TTL: 30 * time.Second, OpTimeout: time.Second,
 		WaitReplicas: 1, WaitTimeout: 100 * time.Millisecond, Sentinels: 3,
-		DownAfter: []time.Duration{time.Second}, ReplicaRTTs: []time.Duration{0}, Windows: true,
+		DownAfter: []time.Duration{500 * time.Millisecond}, ReplicaRTTs: []time.Duration{0}, Windows: true,
 	}
 }
 
@@ -76,7 +76,7 @@ const (
 	// still holds its lock holdMargin later.
 	failoverMargin = 1700 * time.Millisecond
 	// besideMargin is what it takes longer while other trials run.
-	besideMargin = 500 * time.Millisecond
+	besideMargin = 400 * time.Millisecond
 	holdMargin   = 400 * time.Millisecond
 )
 
@@ -103,7 +103,7 @@ func (p Plan) Check() error {
 	case len(p.DownAfter) == 0:
 		return errors.New("--down-after: name at least one")
 	case p.SideBySide < 0 || p.SideBySide > 64:
-		return fmt.Errorf("--side-by-side %d: must be from 0, for 4 a CPU, to 64", p.SideBySide)
+		return fmt.Errorf("--side-by-side %d: must be from 0, for 6 a CPU, to 64", p.SideBySide)
 	}
 	for _, path := range p.Paths {
 		if path.Floor {
@@ -148,12 +148,21 @@ func (p Plan) hold(downAfter time.Duration) time.Duration {
 	return downAfter + failoverMargin + holdMargin
 }
 
+// perCPU is how many trials run at once on each CPU: they wait most of the
+// time.
+const perCPU = 6
+
 // sideBySide is how many trials run at once.
 func (p Plan) sideBySide() int {
 	if p.SideBySide > 0 {
 		return p.SideBySide
 	}
-	return 4 * runtime.NumCPU()
+	placed := placement.Current()
+	cpus := len(placed.Driver)
+	if placed.Pinned {
+		cpus += len(placed.Servers) // this process itself has no more than its own
+	}
+	return max(1, perCPU*cpus)
 }
 
 // record is the plan as it is kept.

@@ -63,6 +63,7 @@ type holding struct {
 	TTL      time.Duration
 	Timeout  time.Duration
 	Point    string
+	First    int64 // of its orders
 	Orders   int64
 	Begun    time.Time // of the trial: its times count from then
 }
@@ -72,8 +73,8 @@ type holding struct {
 func pauseHolder(ctx context.Context, t *trial, point string) error {
 	// Its times count from the wall clock's, which both processes share.
 	p, err := reexec.Start(ctx, reexec.Options{Part: holderName, Config: holding{
-		Redis: t.redisOf(0), Ledger: t.ledger, Path: t.path.Label(), Settings: t.settings,
-		TTL: t.ttl(), Timeout: t.plan.OpTimeout, Point: point, Orders: holderOrders, Begun: t.begun.Round(0),
+		Redis: t.redisOf(0), Ledger: t.ground.stack.Ledger, Path: t.path.Label(), Settings: t.settings,
+		TTL: t.ttl(), Timeout: t.plan.OpTimeout, Point: point, First: t.first, Orders: holderOrders, Begun: t.begun.Round(0),
 	}}, nil)
 	if err != nil {
 		return err
@@ -94,7 +95,7 @@ func pauseHolder(ctx context.Context, t *trial, point string) error {
 	}
 	t.duringEnd.Store(t.now())
 	for order := range int64(holderOrders) {
-		t.recorder.Add(t.attempt(ctx, t.clients[1], order, func() {}))
+		t.recorder.Add(t.attempt(ctx, t.clients[1], t.first+order, func() {}))
 	}
 	if err := syscall.Kill(p.PID, syscall.SIGCONT); err != nil {
 		return fmt.Errorf("letting the holder go on: %w", err)
@@ -157,6 +158,7 @@ func (h *holder) now() int64 { return time.Now().Round(0).Sub(h.Begun).Nanosecon
 // begin takes the locks, and goes on as far as the point.
 func (h *holder) begin(ctx context.Context) error {
 	for order := range h.Orders {
+		order += h.First
 		op := &history.Op{Client: env.Clients[0], Order: order, TTLNS: int64(h.TTL)}
 		op.Acquire.InvokedNS = h.now()
 		op.DueNS = op.Acquire.InvokedNS

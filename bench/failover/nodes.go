@@ -131,8 +131,12 @@ func (t *trial) reach(announced string) string {
 	return announced
 }
 
-// probeEvery is how often the first write is tried.
-const probeEvery = 3 * time.Millisecond
+// probeEvery is how often the first write is tried, and probeBeside where other
+// trials run.
+const (
+	probeEvery  = 3 * time.Millisecond
+	probeBeside = 10 * time.Millisecond
+)
 
 // probe tries to write to nodes until one accepts, and keeps when that was.
 // It goes on in the background until ctx ends.
@@ -143,7 +147,11 @@ func (t *trial) probe(ctx context.Context, nodes ...string) {
 			o.DialTimeout, o.ReadTimeout, o.WriteTimeout = time.Second, time.Second, time.Second
 			c := redis.NewClient(o)
 			defer c.Close()
-			tick := time.NewTicker(probeEvery)
+			every := probeEvery
+			if !t.alone {
+				every = probeBeside
+			}
+			tick := time.NewTicker(every)
 			defer tick.Stop()
 			for ctx.Err() == nil && t.firstWrite.Load() == 0 {
 				if c.Set(ctx, t.settings.Prefix+"probe", 1, time.Second).Err() == nil {

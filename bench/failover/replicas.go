@@ -149,13 +149,13 @@ func operations() []Scenario {
 		},
 		{
 			Name: "replica-rejoin", Timed: true,
-			Summary: "one of two replicas comes back, and copies all of a primary of 128 MiB under load",
-			Needs:   Needs{Replicas: 2, Dataset: 128 << 20, Hold: time.Second},
+			Summary: "one of two replicas comes back, and copies all of a primary of 64 MiB under load",
+			Needs:   Needs{Replicas: 2, Dataset: 64 << 20, Hold: time.Second},
 			Prepare: func(ctx context.Context, t *trial) error {
 				if err := t.stack.Faults.Kill(replicaOne); err != nil {
 					return err
 				}
-				return t.sleep(ctx, time.Second)
+				return t.sleep(ctx, 300*time.Millisecond)
 			},
 			Inject: rejoin, Observe: rejoined, Healthy: agreedOn,
 		},

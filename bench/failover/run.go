@@ -31,16 +31,18 @@ const failuresMost = 6
 // the folder as soon as it has ended. When ctx ends, what has ended by then is
 // kept. An error comes with the record of what was kept before.
 func Run(ctx context.Context, plan Plan, provider env.Provider, folder *results.FailoverFolder, watch func(Progress)) (record *results.Failover, err error) {
-	r := &runner{plan: plan, provider: provider, folder: folder, watch: watch}
+	r := &runner{plan: plan, folder: folder, watch: watch}
 	watch(Progress{Step: "starting the ledger, and looking at the servers"})
-	ground, err := r.settle(ctx)
+	environment, err := r.settle(ctx, provider)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, ground.Close()) }()
-	r.ledger = ground.Ledger
+	defer func() { err = errors.Join(err, r.ground.close()) }()
+	r.record = &results.Failover{
+		Schema: results.FailoverSchema, StartedAt: time.Now().UTC(), Environment: environment, Scenarios: []results.Scenario{},
+	}
 	r.record.Plan = plan.record()
-	r.record.Plan.Env = ground.Provider
+	r.record.Plan.Env = r.ground.stack.Provider
 	if err := r.trials(ctx); err != nil || ctx.Err() != nil {
 		return r.interrupted(err)
 	}
@@ -54,11 +56,10 @@ func Run(ctx context.Context, plan Plan, provider env.Provider, folder *results.
 
 // runner is one Run under way.
 type runner struct {
-	plan     Plan
-	provider env.Provider
-	folder   *results.FailoverFolder
-	watch    func(Progress)
-	ledger   string
+	plan   Plan
+	folder *results.FailoverFolder
+	watch  func(Progress)
+	ground *ground
 
 	mu       sync.Mutex
 	record   *results.Failover
@@ -73,30 +74,23 @@ type runner struct {
 	halt     context.CancelCauseFunc
 }
 
-// settle starts the ledger that all trials share, beside Redis servers that
-// are looked at and then killed.
-func (r *runner) settle(ctx context.Context) (*env.Stack, error) {
+// settle starts the ground that all trials share, and describes the machine
+// and the servers.
+func (r *runner) settle(ctx context.Context, provider env.Provider) (results.Environment, error) {
 	spec := env.Spec{Replicas: 1, Sentinels: r.plan.Sentinels, Ledger: true, Pin: placement.Current().Pin(), DownAfter: r.plan.DownAfter[0]}
-	ground, err := r.provider.Start(ctx, spec)
+	g, err := lay(ctx, provider, spec)
 	if err != nil {
-		return nil, err
+		return results.Environment{}, err
 	}
-	environment, err := bench.Describe(ctx, ground)
+	r.ground = g
+	environment, err := bench.Describe(ctx, g.stack)
+	if err == nil {
+		err = g.clear()
+	}
 	if err != nil {
-		return nil, errors.Join(err, ground.Close())
+		return environment, errors.Join(err, g.close())
 	}
-	for _, n := range ground.Nodes {
-		if n.Kind == env.KindLedger {
-			continue
-		}
-		if err := ground.Faults.Kill(n.Name); err != nil {
-			return nil, errors.Join(err, ground.Close())
-		}
-	}
-	r.record = &results.Failover{
-		Schema: results.FailoverSchema, StartedAt: time.Now().UTC(), Environment: environment, Scenarios: []results.Scenario{},
-	}
-	return ground, nil
+	return environment, nil
 }
 
 // task is one trial to run.
@@ -175,7 +169,7 @@ func (r *runner) run(ctx context.Context, k task, alone bool) {
 		return
 	}
 	c := r.cells[k.cell]
-	o, err := c.run(ctx, r.provider, r.ledger, alone)
+	o, err := c.run(ctx, r.ground, alone)
 	if ctx.Err() != nil {
 		return
 	}

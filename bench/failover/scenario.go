@@ -51,6 +51,9 @@ type Needs struct {
 	Stays bool
 	// FailoverTimeout is Sentinel's; 0 for failoverTimeout.
 	FailoverTimeout time.Duration
+	// DownAfter is the least down-after with which the scenario works; 0 for
+	// any.
+	DownAfter time.Duration
 	// Rate is the acquisitions a second that it takes to show anything; 0 for
 	// untimedRate. Timed scenarios have the plan's.
 	Rate float64

@@ -27,7 +27,7 @@ func (t *trial) tally(ctx context.Context) (*outcome, error) {
 	r.Errors = history.Errors(ops)
 	counts := history.CountOutcomes(ops)
 	r.Granted, r.Held, r.Unreplicated = counts.Granted, counts.Held, counts.Unreplicated
-	charges, err := t.tables.Charges(ctx, 0, t.orders+2)
+	charges, err := t.ground.tables.Charges(ctx, t.first, t.orders)
 	if err != nil {
 		return nil, err
 	}
@@ -134,7 +134,7 @@ func (t *trial) afterCrash(ops []history.Op, crash int64) {
 	for m, client := range map[results.Moment]string{
 		results.FirstGrant: "", results.FirstGrantA: t.clients[0].name, results.FirstGrantB: t.clients[1].name,
 	} {
-		if at, ok := history.FirstGrant(ops, client, crash); ok {
+		if at, ok := history.FirstGrant(ops, client, max(crash, t.firstWrite.Load())); ok {
 			t.moment(m, at-crash)
 		}
 	}
@@ -166,12 +166,12 @@ func countGrants(ops []history.Op, from, to int64) (n int64) {
 }
 
 // during is when the fault's effect ended: as the scenario says, or at the
-// first grant after it.
+// first grant after the first write.
 func (t *trial) during(ops []history.Op, end int64) int64 {
 	if at := t.duringEnd.Load(); at > 0 {
 		return at
 	}
-	if at, ok := history.FirstGrant(ops, "", t.faultNS.Load()); ok {
+	if at, ok := history.FirstGrant(ops, "", max(t.faultNS.Load(), t.firstWrite.Load())); ok {
 		return at
 	}
 	return end

@@ -18,13 +18,12 @@ import (
 	"lockcost/env/placement"
 	"lockcost/results"
 	"lockcost/workloads"
-	"lockcost/workloads/ledger"
 )
 
 // Bounds of a trial.
 const (
 	patience     = 5 * time.Second  // until servers are as they should be
-	longestTrial = 90 * time.Second // from the load's begin
+	longestTrial = 45 * time.Second // from the load's begin
 	workersMost  = 8192
 	noFault      = -1
 )
@@ -32,14 +31,14 @@ const (
 // trial is one run of a cell, on a stack of its own.
 type trial struct {
 	*cell
-	ledger   string // data source name
-	alone    bool   // no other trial runs meanwhile
+	ground   *ground
+	alone    bool // no other trial runs meanwhile
 	settings workloads.Settings
 
 	stack    *env.Stack
 	begun    time.Time
-	tables   *ledger.Tables
-	orders   int64 // that are in the ledger
+	first    int64 // of its orders, which are no other trial's
+	orders   int64 // how many those are
 	clients  [2]*client
 	watch    *watcher
 	recorder history.Recorder
@@ -112,8 +111,8 @@ func (t *trial) setPrimary(addr string) {
 
 // run runs the cell once. The result is valid also with an error, which is
 // about what could not be done, and makes the trial void.
-func (c *cell) run(ctx context.Context, provider env.Provider, ledgerDSN string, alone bool) (outcome *outcome, err error) {
-	t := &trial{cell: c, ledger: ledgerDSN, alone: alone, settings: c.plan.settings(), admins: map[string]*redis.Client{}, written: make(chan struct{})}
+func (c *cell) run(ctx context.Context, g *ground, alone bool) (outcome *outcome, err error) {
+	t := &trial{cell: c, ground: g, alone: alone, settings: c.plan.settings(), admins: map[string]*redis.Client{}, written: make(chan struct{})}
 	t.faultNS.Store(noFault)
 	t.result = results.Trial{
 		StartedAt: time.Now().UTC(), Events: map[results.Event]int64{}, Errors: map[string]int64{},
@@ -121,8 +120,8 @@ func (c *cell) run(ctx context.Context, provider env.Provider, ledgerDSN string,
 	}
 	t.name()
 	t.ctx, t.end = context.WithCancel(ctx)
-	defer func() { err = errors.Join(err, t.close(ctx)) }()
-	if err := t.open(ctx, provider); err != nil {
+	defer func() { err = errors.Join(err, t.close()) }()
+	if err := t.open(ctx); err != nil {
 		return nil, err
 	}
 	err = t.play(ctx)
@@ -135,23 +134,24 @@ func (c *cell) run(ctx context.Context, provider env.Provider, ledgerDSN string,
 	return t.tally(ctx)
 }
 
-// name gives the trial's keys and tables a prefix of their own.
+// name gives the trial's keys a prefix of their own.
 func (t *trial) name() {
 	var id [4]byte
 	rand.Read(id[:]) // never fails, see its documentation
-	name := hex.EncodeToString(id[:])
-	t.settings.Prefix = "lockcost:" + name + ":"
-	t.settings.Tables = "lockcost_" + name + "_"
+	t.settings.Prefix = "lockcost:" + hex.EncodeToString(id[:]) + ":"
+	t.settings.Tables = tablesPrefix
 	// It sizes the pools, which operations fill that wait for a server that is
 	// gone.
-	t.settings.Workers = int(min(max(40, t.rate/2), 256))
+	t.settings.Workers = int(min(max(24, t.rate/2), 128))
 }
 
 // open starts the servers and connects the clients.
-func (t *trial) open(ctx context.Context, provider env.Provider) (err error) {
+func (t *trial) open(ctx context.Context) (err error) {
 	spec := t.spec()
-	spec.Pin = placement.Current().Pin()
-	if t.stack, err = provider.Start(ctx, spec); err != nil {
+	if t.alone {
+		spec.Pin = placement.Current().Pin()
+	}
+	if t.stack, err = t.ground.provider.Start(ctx, spec); err != nil {
 		return err
 	}
 	t.begun = time.Now()
@@ -161,14 +161,11 @@ func (t *trial) open(ctx context.Context, provider env.Provider) (err error) {
 			return err
 		}
 	}
-	if t.tables, err = ledger.CreateTables(ctx, t.ledger, t.settings.Tables); err != nil {
-		return err
-	}
-	t.orders = int64(t.rate / 2 * longestTrial.Seconds())
+	t.orders = int64(t.rate/2*longestTrial.Seconds()) + 2
 	if t.scenario.Needs.Holder > 0 {
 		t.orders = holderOrders
 	}
-	if err := t.tables.Seed(ctx, 0, int(t.orders)+2); err != nil {
+	if t.first, err = t.ground.seed(ctx, t.orders); err != nil {
 		return err
 	}
 	if err := t.prepareServers(ctx); err != nil {
@@ -247,7 +244,7 @@ func (t *trial) play(ctx context.Context) error {
 func (t *trial) load() load.Plan {
 	return load.Plan{
 		Rate: t.rate, Duration: longestTrial - time.Second, Workers: workersMost,
-		Timeout: t.plan.OpTimeout, Hold: t.hold, Sleep: !t.alone,
+		Timeout: t.plan.OpTimeout, Hold: t.hold, Sleep: !t.alone, Unwatched: !t.alone,
 	}
 }
 
@@ -322,9 +319,7 @@ func (t *trial) until(ctx context.Context, within time.Duration, ask func() erro
 }
 
 // close ends everything of the trial.
-func (t *trial) close(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*patience)
-	defer cancel()
+func (t *trial) close() error {
 	var errs []error
 	t.end()
 	t.background.Wait()
@@ -337,9 +332,6 @@ func (t *trial) close(ctx context.Context) error {
 		}
 	}
 	t.closeAdmins()
-	if t.tables != nil {
-		errs = append(errs, t.tables.Drop(ctx))
-	}
 	if t.stack != nil {
 		errs = append(errs, t.stack.Close())
 	}

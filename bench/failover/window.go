@@ -46,7 +46,7 @@ func (r *runner) windows(ctx context.Context) error {
 
 // window measures one.
 func (r *runner) window(ctx context.Context, rate float64, rtt time.Duration) (w results.Window, err error) {
-	stack, err := r.provider.Start(ctx, env.Spec{Replicas: 1, Links: rtt > 0, Pin: placement.Current().Pin()})
+	stack, err := r.ground.provider.Start(ctx, env.Spec{Replicas: 1, Links: rtt > 0, Pin: placement.Current().Pin()})
 	if err != nil {
 		return w, err
 	}

@@ -88,6 +88,9 @@ func (d *driver) watch() (stop func(), err error) {
 		if d.plan.NewTimer == nil {
 			d.plan.NewTimer = timer.New
 		}
+		if d.plan.Unwatched {
+			return func() {}, nil
+		}
 		ticker, err := watchPauses(d.pauses, d.plan.NewTimer)
 		if err != nil {
 			return nil, err

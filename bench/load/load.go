@@ -73,6 +73,10 @@ type Plan struct {
 	// where servers may run on its CPUs: it would starve them.
 	Sleep bool
 
+	// Unwatched leaves out the watch for pauses of the driver, which wakes each
+	// millisecond: for runs whose latencies nobody reads.
+	Unwatched bool
+
 	// NewTimer makes what wakes a worker for its slot. Nil leaves it to the
 	// driver; tests of the instrument put something worse in its place.
 	NewTimer func(*timer.Clock) (timer.Timer, error)
