@@ -20,8 +20,8 @@ type Spec struct {
 	// FailoverTimeout is Sentinel's failover-timeout: a second failover may
 	// start after twice that, and a replica whose master's port is not the
 	// one that Sentinel knows is put right after it. 0 means 60 s; with Links
-	// 24 h, because what Sentinel would put right is the link: it would send
-	// the replica around it (+fix-slave-config).
+	// 24 h and with a Network 10 min, because what Sentinel would put right is
+	// the link: it would send the replica around it (+fix-slave-config).
 	FailoverTimeout time.Duration
 	// Links lets replicas and clients be put at a distance: Stack.Distance.
 	Links bool

@@ -380,7 +380,7 @@ func killReplicas(ctx context.Context, t *trial) error {
 // reason that Sentinel gives.
 func nobodyPromoted(ctx context.Context, t *trial) error {
 	after := t.faultNS.Load()
-	if e, ok := t.watch.await(ctx, after, t.downAfter+5*time.Second, t.switchedFrom(t.primary())); ok {
+	if e, ok := t.watch.await(ctx, after, t.downAfter+4*time.Second, t.switchedFrom(t.primary())); ok {
 		t.setPrimary(t.reach(e.switchedTo()))
 		t.reason(t.nodeAt(t.primary()) + " was promoted, although none was to be had")
 		return nil

@@ -45,7 +45,7 @@ type Plan struct {
 	// ReplicaRTTs are round trips between primary and replica, at each of
 	// which crash-steady is run and the replication window is measured.
 	ReplicaRTTs []time.Duration
-	SideBySide  int  // trials at once, where nothing is timed; 0 for 6 a CPU
+	SideBySide  int  // trials at once, where nothing is timed; 0 for 7 a CPU
 	Windows     bool // measure the replication window
 	Quick       bool // a look: timed trials run two at once
 	Seed        uint64
@@ -103,7 +103,7 @@ func (p Plan) Check() error {
 	case len(p.DownAfter) == 0:
 		return errors.New("--down-after: name at least one")
 	case p.SideBySide < 0 || p.SideBySide > 64:
-		return fmt.Errorf("--side-by-side %d: must be from 0, for 6 a CPU, to 64", p.SideBySide)
+		return fmt.Errorf("--side-by-side %d: must be from 0, for 7 a CPU, to 64", p.SideBySide)
 	}
 	for _, path := range p.Paths {
 		if path.Floor {
@@ -150,7 +150,7 @@ func (p Plan) hold(downAfter time.Duration) time.Duration {
 
 // perCPU is how many trials run at once on each CPU: they wait most of the
 // time.
-const perCPU = 6
+const perCPU = 7
 
 // sideBySide is how many trials run at once.
 func (p Plan) sideBySide() int {

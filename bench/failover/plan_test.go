@@ -136,7 +136,7 @@ func TestOnlyCrashSteadyIsVaried(t *testing.T) {
 		if c.scenario.Name == steadyName {
 			steady++
 			settings = append(settings, c.downAfter, c.rtt)
-		} else if c.downAfter != time.Second || c.rtt != 0 {
+		} else if c.downAfter != max(time.Second, c.scenario.Needs.DownAfter) || c.rtt != 0 {
 			t.Errorf("%s at a down-after of %v, the replica %v away", c.label(), c.downAfter, c.rtt)
 		}
 		if c.hold > p.hold(2*time.Second) || c.second >= c.hold {

@@ -14,7 +14,7 @@ import (
 
 // lossLasts is longer than a primary takes to miss a replica: it was seen to
 // refuse writes 2.0 to 2.7 s after one fell silent.
-const lossLasts = 3500 * time.Millisecond
+const lossLasts = 3200 * time.Millisecond
 
 // loss is a way to lose a replica, and to get it back.
 type loss struct {
@@ -144,7 +144,7 @@ func operations() []Scenario {
 		{
 			Name: "manual", Timed: true,
 			Summary: "SENTINEL FAILOVER under load",
-			Needs:   Needs{Replicas: 1, Hold: failoverMargin + holdMargin},
+			Needs:   Needs{Replicas: 1, Hold: failoverMargin},
 			Inject:  orderFailover, Observe: failedOver, Healthy: agreedOn,
 		},
 		{

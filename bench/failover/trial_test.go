@@ -3,10 +3,12 @@ package failover
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -18,6 +20,9 @@ import (
 	"lockcost/env/process/processtest"
 	"lockcost/env/reexec"
 	"lockcost/results"
+	"lockcost/workloads"
+
+	"golang.org/x/sync/errgroup"
 )
 
 func TestMain(m *testing.M) {
@@ -32,31 +37,63 @@ func TestMain(m *testing.M) {
 // machine a failover may come too late.
 const trialsMost = 4
 
-// try runs a scenario once on real servers, and again where the trial is void.
-func try(t *testing.T, scenario, path string) *outcome {
+// wanted is a trial that a test needs.
+type wanted struct{ scenario, path string }
+
+// trialsAbreast is how many trials a test has under way at once: they wait
+// most of the time.
+const trialsAbreast = 6
+
+// try runs scenarios once each on real servers, and again where the trial is
+// void.
+func try(t *testing.T, all ...wanted) map[wanted]*outcome {
 	t.Helper()
-	found, err := Find(scenario)
-	if err != nil || len(found) != 1 && found[0].Label() != scenario {
-		t.Fatalf("%s: %d scenarios: %v", scenario, len(found), err)
+	g := groundFor(t)
+	var mu sync.Mutex
+	outcomes := map[wanted]*outcome{}
+	var running errgroup.Group
+	running.SetLimit(trialsAbreast)
+	for _, w := range all {
+		running.Go(func() error {
+			o, err := w.run(t, g)
+			mu.Lock()
+			defer mu.Unlock()
+			outcomes[w] = o
+			return err
+		})
+	}
+	if err := running.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	return outcomes
+}
+
+func (w wanted) run(t *testing.T, g *ground) (*outcome, error) {
+	found, err := Find(w.scenario)
+	if err != nil {
+		return nil, err
+	}
+	path, err := workloads.Find(w.path)
+	if err != nil {
+		return nil, err
 	}
 	p := planOf(t, nil)
+	p.DownAfter = []time.Duration{time.Second}
 	// Servers that share a machine with other tests are slow to fail over.
-	p.Hold = p.DownAfter[0] + 3*failoverMargin
-	g := groundFor(t)
-	c := p.cell(found[0], find(t, path), p.DownAfter[0], 0)
-	c.rate = untimedRate
+	p.Hold = p.DownAfter[0] + 2*failoverMargin
+	c := p.cell(found[0], path, p.DownAfter[0], 0)
+	c.rate = max(untimedRate, c.scenario.Needs.Rate)
 	for range trialsMost {
 		o, err := c.run(t.Context(), g, false)
 		if err != nil {
-			t.Fatal(err)
+			return nil, fmt.Errorf("%s: %w", c.label(), err)
 		}
 		if o.trial.Void == "" {
-			return o
+			return o, nil
 		}
-		t.Logf("void: %s", o.trial.Void)
+		t.Logf("%s is void: %s", c.label(), o.trial.Void)
 	}
-	t.Fatalf("%d trials were void", trialsMost)
-	return nil
+	return nil, fmt.Errorf("%s: %d trials were void", c.label(), trialsMost)
 }
 
 // groundFor is a ledger of the test's own.
@@ -79,7 +116,7 @@ func groundFor(t *testing.T) *ground {
 // it is known what must come of it.
 func TestWhatEachPathLetsThrough(t *testing.T) {
 	const some, none = true, false
-	for _, c := range []struct {
+	cases := []struct {
 		scenario, path string
 		events         map[results.Event]bool
 	}{
@@ -106,9 +143,15 @@ func TestWhatEachPathLetsThrough(t *testing.T) {
 		{"paused-holder:between-read-and-write", "fencing", map[results.Event]bool{
 			results.OutlivedLease: some, results.DoubleCharge: none, results.RepeatedToken: none}},
 		{"paused-holder:before-read", "setnx", map[results.Event]bool{results.DoubleCharge: none}},
-	} {
+	}
+	var all []wanted
+	for _, c := range cases {
+		all = append(all, wanted{c.scenario, c.path})
+	}
+	outcomes := try(t, all...)
+	for _, c := range cases {
 		t.Run(c.scenario+" "+c.path, func(t *testing.T) {
-			o := try(t, c.scenario, c.path)
+			o := outcomes[wanted{c.scenario, c.path}]
 			for event, expected := range c.events {
 				n, counted := o.trial.Events[event]
 				if !counted || (n > 0) != expected {
@@ -124,7 +167,8 @@ func TestWhatEachPathLetsThrough(t *testing.T) {
 }
 
 func TestWaitGrantsNothingUntilAReplicaIsBack(t *testing.T) {
-	o := try(t, "crash-unreplicated", "setnx-wait")
+	w := wanted{"crash-unreplicated", "setnx-wait"}
+	o := try(t, w)[w]
 	if n := o.trial.Events[results.DoubleGrant] + o.trial.Events[results.DoubleCharge]; n > 0 {
 		t.Errorf("%d double grants and charges", n)
 	}
@@ -137,26 +181,27 @@ func TestWaitGrantsNothingUntilAReplicaIsBack(t *testing.T) {
 }
 
 func TestNobodyIsPromotedWhereNobodyIsLeft(t *testing.T) {
-	for _, variant := range []string{"replicas-down", "priority-0"} {
-		o := try(t, "no-candidate:"+variant, "setnx")
+	for w, o := range try(t, wanted{"no-candidate:replicas-down", "setnx"}, wanted{"no-candidate:priority-0", "setnx"}) {
 		if !strings.Contains(o.trial.Reason, noGoodReplica) {
-			t.Errorf("%s: the reason is %q, without Sentinel's own", variant, o.trial.Reason)
+			t.Errorf("%s: the reason is %q, without Sentinel's own", w.scenario, o.trial.Reason)
 		}
 		if _, ok := o.trial.Times[results.Announced]; ok {
-			t.Errorf("%s: somebody was promoted", variant)
+			t.Errorf("%s: somebody was promoted", w.scenario)
 		}
 	}
 }
 
 func TestReplicaLossStopsWritesWhereReplicasAreRequired(t *testing.T) {
-	o := try(t, "replica-loss:stopped+min-replicas", "setnx")
+	guarded, plain := wanted{"replica-loss:stopped+min-replicas", "setnx"}, wanted{"replica-loss:stopped", "setnx"}
+	outcomes := try(t, guarded, plain)
+	o := outcomes[guarded]
 	if o.trial.Errors["redis-noreplicas"] == 0 || o.trial.Facts["grants_before_refusal"] == 0 {
 		t.Errorf("errors %v, facts %v: writes were to be refused after some were accepted", o.trial.Errors, o.trial.Facts)
 	}
 	if n := o.trial.Facts["grants_after_promotion"]; n != 0 {
 		t.Errorf("the promoted node granted %d locks without a replica that it requires", n)
 	}
-	o = try(t, "replica-loss:stopped", "setnx")
+	o = outcomes[plain]
 	if o.trial.Errors["redis-noreplicas"] != 0 || o.trial.Facts["grants_after_promotion"] == 0 {
 		t.Errorf("errors %v, facts %v: nothing was to be refused for want of replicas", o.trial.Errors, o.trial.Facts)
 	}
@@ -164,7 +209,8 @@ func TestReplicaLossStopsWritesWhereReplicasAreRequired(t *testing.T) {
 
 // A trial's times must stand in the order in which things happen.
 func TestStepsOfAFailoverComeInOrder(t *testing.T) {
-	o := try(t, "crash-steady", "setnx")
+	w := wanted{steadyName, "setnx"}
+	o := try(t, w)[w]
 	times := o.trial.Times
 	last := int64(0)
 	for _, m := range []results.Moment{results.Noticed, results.Elected, results.FirstWrite, results.Promoted, results.FirstGrant} {
