@@ -13,6 +13,11 @@ else
 RUN_FLAGS ?= --replica-rtt 0,1ms --repeat-invalid 3
 endif
 
+# Fault experiments: every scenario, and then how long failovers take and what
+# crashes lose at several distances. QUICK=1 leaves the second out.
+FAILOVER_FLAGS ?= $(if $(QUICK),--quick)
+TIME_FLAGS     ?= --scenario crash-steady --paths setnx --down-after 500ms,1s,2s,5s --replica-rtt 0,1ms,10ms
+
 # The race detector needs a C compiler.
 RACE := $(if $(shell command -v gcc),-race)
 
@@ -20,11 +25,13 @@ SHELL := /bin/bash
 .SHELLFLAGS := -o pipefail -c
 
 .DEFAULT_GOAL := help
-.PHONY: help plots test bench deps test-deps image build lint clean
+.PHONY: help plots test bench failover deps test-deps image build lint clean
 
 help:
 	@echo "make plots    install what is missing, measure the four paths, draw the figures"
 	@echo "              (QUICK=1: in about a minute; RUN_FLAGS='--rate 2000': flags of lockcost run)"
+	@echo "make failover make the failovers that lose locks, count what each path lets through, draw it"
+	@echo "              (half an hour; QUICK=1: four minutes)"
 	@echo "make test     install what is missing, run the tests against real servers"
 	@echo "make bench    go test -bench, read by benchstat"
 	@echo "make build    bin/lockcost"
@@ -39,6 +46,15 @@ plots: deps build
 	$(BIN) run --out $(RUN) $(RUN_FLAGS) || [ $$? -eq 3 ]
 	$(BIN) plot $(RUN) --out plots/$(notdir $(RUN)) > /dev/null
 	@echo "Figures: plots/$(notdir $(RUN)); the run: $(RUN)"
+
+failover: deps build
+	$(BIN) failover --out $(RUN) $(FAILOVER_FLAGS) || [ $$? -eq 3 ]
+	$(BIN) plot $(RUN) --out plots/$(notdir $(RUN)) > /dev/null
+ifndef QUICK
+	$(BIN) failover --out $(RUN)-time $(TIME_FLAGS) || [ $$? -eq 3 ]
+	$(BIN) plot $(RUN)-time --out plots/$(notdir $(RUN))-time > /dev/null
+endif
+	@echo "Figures: plots/$(notdir $(RUN))*; the experiments: $(RUN)*"
 
 # Tests that start and end servers wait most of the time, and go two at once.
 # The others one at a time: those of the load generator would not share a small

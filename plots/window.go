@@ -54,7 +54,8 @@ func windowPage(f faults) (page, string) {
 		title: "The replication window, and the grants that a crash loses in it",
 		subtitle: []string{joined(separator, samples, measuredTrials(windows)), f.place(),
 			"Visible: from the reply that grants the lock to the key being on the replica, 0 where it was there before the reply. " +
-				"Predicted: the share of crashes with a grant not yet visible, 1 − exp(−rate × mean), for Poisson arrivals."},
+				"Predicted: the share of crashes with a grant not yet visible, 1 − exp(−rate × mean), for Poisson arrivals, " +
+				"if a crash lost all that is on its way. What a process has sent before it dies still arrives, though."},
 		notes: present([]string{earlyNote(windows),
 			"Measured: the share of crashes in " + mainScenario + " at the same rate of grants and round trip that lost a grant, with its 95 % interval (Clopper and Pearson)."}),
 		height: body.height(),

@@ -93,7 +93,7 @@ const (
 	RepeatedToken   Event = "repeated_tokens"  // fencing tokens given to more than one grant
 	RightfulRefused Event = "rightful_refused" // latest holders that the ledger refused
 	OrphanedLock    Event = "orphaned_locks"   // locks in the primary at the end that nobody holds
-	LostGrant       Event = "lost_grants"      // locks held at the fault that the promoted server does not have
+	LostGrant       Event = "lost_grants"      // locks held when another server is promoted that it does not have
 	OutlivedLease   Event = "outlived_leases"  // locks granted while an earlier holder, past its lease, was still at work
 )
 
@@ -188,6 +188,7 @@ type Window struct {
 	Path       string  `json:"path"`           // with its options, as PathLabel has it
 	Visible    Span    `json:"visible"`        // those that were visible before the reply count as 0
 	Early      int64   `json:"early"`          // how many those were
+	Unseen     int64   `json:"unseen"`         // grants that the replica never told of, which are in no other number
 	// PredictedLoss is the share of crashes in which a grant would be lost
 	// that was not yet visible, 1 − exp(−rate × mean): Poisson. Measured is
 	// the share of trials of the plain crash-steady (no variant) that lost one

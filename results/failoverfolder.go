@@ -64,9 +64,7 @@ func (f *FailoverFolder) HistoryPath(s Scenario, trial int) string {
 }
 
 // Save writes failover.json. Whoever reads it, or comes after a crash, finds
-// either the former file or the new one, whole. It is called after every
-// trial, so that a crash loses the trials that were under way and no others.
-// It does not Summarize.
+// either the former file or the new one, whole. It does not Summarize.
 func (f *FailoverFolder) Save(r *Failover) error {
 	text, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {

@@ -69,7 +69,8 @@ func (t *failoverTable) windows() {
 	}
 	t.title("Replication window: from the reply to a granted lock until the replica has it")
 	t.print(wrap("", "", "On the replica before the reply: counted as 0. Predicted loss: the share of crashes that would lose a grant, "+
-		"1 − exp(−rate × mean). Measured loss: the share of trials of "+steadyScenario+" that lost one, at the same rate of grants."))
+		"1 − exp(−rate × mean), if a crash lost all that is on its way. What a process has sent before it dies still arrives, though. "+
+		"Measured loss: the share of trials of "+steadyScenario+" that lost one, at the same rate of grants."))
 	rows := headed("path", "replica RTT", "granted /s", "grants", "before reply", "mean", "P50", "P99", "predicted loss", "measured loss")
 	for _, w := range t.record.Windows {
 		rows = append(rows, windowRow(w))

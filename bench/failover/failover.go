@@ -36,7 +36,7 @@ type Plan struct {
 	Hold         time.Duration
 	TTL          time.Duration
 	OpTimeout    time.Duration // of an acquisition
-	WaitReplicas int
+	WaitReplicas int           // 1: the scenarios are made for it
 	WaitTimeout  time.Duration
 	Sentinels    int
 	// DownAfter is Sentinel's down-after. crash-steady is run at each, every
@@ -76,7 +76,7 @@ const (
 	// still holds its lock holdMargin later.
 	failoverMargin = 1700 * time.Millisecond
 	// besideMargin is what it takes longer while other trials run.
-	besideMargin = 400 * time.Millisecond
+	besideMargin = 300 * time.Millisecond
 	holdMargin   = 400 * time.Millisecond
 )
 
@@ -92,8 +92,8 @@ func (p Plan) Check() error {
 		return fmt.Errorf("--trials %d: must be from 1 to %d", p.Trials, MaxTrials)
 	case math.IsNaN(p.Rate) || p.Rate < 10 || p.Rate > 10_000:
 		return fmt.Errorf("--rate %v: must be from 10 to 10000 acquisitions per second", p.Rate)
-	case p.WaitReplicas < 1:
-		return fmt.Errorf("--wait-replicas %d: must be at least 1", p.WaitReplicas)
+	case p.WaitReplicas != 1:
+		return fmt.Errorf("WAIT for %d replicas: the scenarios are made for 1", p.WaitReplicas)
 	case p.WaitTimeout < time.Millisecond || p.WaitTimeout%time.Millisecond != 0:
 		return fmt.Errorf("--wait-timeout %v: must be whole milliseconds, at least 1ms", p.WaitTimeout)
 	case p.OpTimeout <= p.WaitTimeout:

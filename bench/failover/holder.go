@@ -95,7 +95,9 @@ func pauseHolder(ctx context.Context, t *trial, point string) error {
 	}
 	t.duringEnd.Store(t.now())
 	for order := range int64(holderOrders) {
-		t.recorder.Add(t.attempt(ctx, t.clients[1], t.first+order, func() {}))
+		op := t.attempt(ctx, t.clients[1], t.first+order, func() {})
+		op.DueNS = op.Acquire.InvokedNS
+		t.recorder.Add(op)
 	}
 	if err := syscall.Kill(p.PID, syscall.SIGCONT); err != nil {
 		return fmt.Errorf("letting the holder go on: %w", err)

@@ -6,7 +6,6 @@ import (
 	"net"
 	"slices"
 	"strconv"
-	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -260,21 +259,4 @@ func (t *trial) requireReplicas(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-// lockedSet is a set that several add to.
-type lockedSet struct {
-	mu  sync.Mutex
-	set map[int64]bool
-}
-
-func (s *lockedSet) add(orders ...int64) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.set == nil {
-		s.set = map[int64]bool{}
-	}
-	for _, o := range orders {
-		s.set[o] = true
-	}
 }

@@ -48,7 +48,7 @@ func TestBadPlansAreRefusedInTheWordsOfTheFlags(t *testing.T) {
 		"--ttl 4s":         func(p *Plan) { p.TTL = 4 * time.Second },
 		"--sentinels":      func(p *Plan) { p.Sentinels = 0 },
 		"--wait-timeout":   func(p *Plan) { p.WaitTimeout = 500 * time.Microsecond },
-		"--wait-replicas":  func(p *Plan) { p.WaitReplicas = 0 },
+		"WAIT for 0":       func(p *Plan) { p.WaitReplicas = 0 },
 		"--op-timeout":     func(p *Plan) { p.OpTimeout = p.WaitTimeout },
 		"--side-by-side":   func(p *Plan) { p.SideBySide = -1 },
 	} {

@@ -23,9 +23,9 @@ type Progress struct {
 	Left        time.Duration // as far as is known
 }
 
-// failuresMost is how many trials in a row may fail to run at all, before it
-// is taken that none will.
-const failuresMost = 6
+// failuresMost is how many trials in a row, or rounds of those that run at
+// once, may fail to run at all, before it is taken that none will.
+const failuresMost = 3
 
 // Run runs the plan's trials on stacks of the provider's, and keeps each in
 // the folder as soon as it has ended. When ctx ends, what has ended by then is
@@ -136,7 +136,7 @@ func (r *runner) trials(ctx context.Context) error {
 	r.abreast(ctx, alone, atOnce)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.failure
+	return errors.Join(r.failure, r.keep())
 }
 
 // abreast runs tasks, so many at once.
@@ -170,7 +170,7 @@ func (r *runner) run(ctx context.Context, k task, alone bool) {
 	}
 	c := r.cells[k.cell]
 	o, err := c.run(ctx, r.ground, alone)
-	if ctx.Err() != nil {
+	if ctx.Err() != nil && (o == nil || err != nil) {
 		return
 	}
 	if o == nil {
@@ -195,7 +195,7 @@ func (r *runner) add(k task, o *outcome, failed error) {
 	entry.Runs = append(entry.Runs, o.trial)
 	if failed == nil {
 		r.failures = 0
-	} else if r.failures++; r.failures >= failuresMost {
+	} else if r.failures++; r.failures >= failuresMost*r.plan.sideBySide() {
 		r.stop(fmt.Errorf("%d trials in a row could not be run, the last %s: %w", r.failures, c.label(), failed))
 	}
 	if err := errors.Join(r.keepHistory(c, *entry, o), r.keepNowAndThen()); err != nil {
@@ -262,8 +262,9 @@ func (r *runner) merge(c *cell, entry *results.Scenario) error {
 	return nil
 }
 
-// keepEvery is how often the record is written at most, while trials go on.
-const keepEvery = 2 * time.Second
+// keepEvery is how often the record is written at most, while trials go on: it
+// grows to megabytes. Histories are written with each trial.
+const keepEvery = 5 * time.Second
 
 func (r *runner) keepNowAndThen() error {
 	if time.Since(r.saved) < keepEvery {

@@ -121,7 +121,7 @@ func (c *cell) spec() env.Spec {
 	timeout := n.FailoverTimeout
 	switch {
 	case timeout > 0:
-	case n.Network:
+	case n.Network, c.rtt > 0:
 		timeout = linkedFailoverTimeout
 	default:
 		timeout = failoverTimeout

@@ -62,7 +62,7 @@ func watch(ctx context.Context, r env.Redis, now func() int64) (*watcher, error)
 		clients = append(clients, c)
 		s := c.PSubscribe(ctx, "*")
 		subscriptions = append(subscriptions, s)
-		if _, err := s.Receive(ctx); err != nil {
+		if _, err := s.ReceiveTimeout(ctx, patience); err != nil {
 			w.close()
 			return nil, fmt.Errorf("listening to the Sentinel on %s: %w", addr, err)
 		}

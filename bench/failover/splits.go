@@ -54,14 +54,18 @@ func resurrected(ctx context.Context, t *trial) error {
 func demoted(ctx context.Context, t *trial) error {
 	back := t.now()
 	c := t.redis(t.addr(primaryNode))
-	accepted := int64(0)
+	accepted, last := int64(0), back
 	err := t.until(ctx, afterwards, func() error {
 		role, err := t.info(ctx, t.addr(primaryNode), "replication")
-		if err != nil || role["role"] != "master" {
+		if err != nil {
+			return err // it closes connections as it is demoted
+		}
+		if role["role"] != "master" {
 			return nil
 		}
 		if c.Set(ctx, t.settings.Prefix+"old", 1, 0).Err() == nil {
 			accepted++
+			last = t.now()
 		}
 		return errStill
 	})
@@ -73,7 +77,7 @@ func demoted(ctx context.Context, t *trial) error {
 		t.reason("the old primary was still one " + afterwards.String() + " after it came back")
 		return nil
 	}
-	t.moment(results.OldStopped, t.now()-back)
+	t.moment(results.OldStopped, last-back)
 	return t.sleep(ctx, 300*time.Millisecond)
 }
 

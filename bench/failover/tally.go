@@ -3,6 +3,7 @@ package failover
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"lockcost/bench/failover/history"
@@ -31,6 +32,9 @@ func (t *trial) tally(ctx context.Context) (*outcome, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := t.foundOut(ops); err != nil && r.Void == "" {
+		r.Void = err.Error()
+	}
 	overlap := history.Overlaps(ops)
 	r.Events[results.DoubleGrant] = overlap.DoubleGrants
 	r.Events[results.OutlivedLease] = overlap.OutlivedLeases
@@ -41,14 +45,36 @@ func (t *trial) tally(ctx context.Context) (*outcome, error) {
 		r.Events[results.RepeatedToken] = history.RepeatedTokens(ops)
 	}
 	if t.knowsLost {
-		r.Events[results.LostGrant] = int64(len(t.lost.set))
+		r.Events[results.LostGrant] = int64(len(t.lost))
+	}
+	if t.scenario.Needs.Holder > 0 && r.FalseFailovers > 0 && r.Void == "" {
+		r.Void = "a failover began, although no server was to fail"
 	}
 	t.orphans(ctx, ops)
-	end := t.now()
+	end := t.endNS
 	t.times(ops, end)
 	timed := history.Timed{Ops: ops, FaultNS: t.faultNS.Load(), EndNS: end}
 	timed.DuringEndNS = t.during(ops, end)
 	return &outcome{trial: *r, ops: timed}, nil
+}
+
+// foundOut checks that, where locks were lost, somebody asked for one of them
+// again and got an answer. Else their loss could not show, and the trial would
+// pass for one in which nothing was granted twice.
+func (t *trial) foundOut(ops []history.Op) error {
+	if !t.knowsLost || len(t.lost) == 0 {
+		return nil
+	}
+	for _, op := range ops {
+		if !t.lost[op.Order] || op.Acquire.InvokedNS < t.firstWrite.Load() {
+			continue
+		}
+		switch op.Acquire.Result {
+		case history.Granted, history.Held, history.Unreplicated:
+			return nil
+		}
+	}
+	return void("%d locks were lost, and nobody who asked for one of them again got an answer: the failover came too late", len(t.lost))
 }
 
 func minted(ops []history.Op) bool {
@@ -131,10 +157,26 @@ func (t *trial) afterCrash(ops []history.Op, crash int64) {
 	if at := t.firstWrite.Load(); at > crash {
 		t.moment(results.FirstWrite, at-crash)
 	}
-	for m, client := range map[results.Moment]string{
-		results.FirstGrant: "", results.FirstGrantA: t.clients[0].name, results.FirstGrantB: t.clients[1].name,
-	} {
-		if at, ok := history.FirstGrant(ops, client, max(crash, t.firstWrite.Load())); ok {
+	t.firstGrants(ops, crash)
+}
+
+// firstGrants is when clients were first granted something by the new primary:
+// after its first write, and where the old one lives on, after they were told.
+func (t *trial) firstGrants(ops []history.Op, crash int64) {
+	from := max(crash, t.firstWrite.Load())
+	if t.crashNS.Load() == 0 {
+		told, ok := t.watch.first(crash, primarySwitched)
+		if !ok {
+			return
+		}
+		from = told.at
+	}
+	clients := map[results.Moment]string{results.FirstGrantB: t.clients[1].name}
+	if !t.scenario.Needs.Stays {
+		clients[results.FirstGrant], clients[results.FirstGrantA] = "", t.clients[0].name
+	}
+	for m, client := range clients {
+		if at, ok := history.FirstGrant(ops, client, from); ok {
 			t.moment(m, at-crash)
 		}
 	}
@@ -194,18 +236,34 @@ func (t *trial) findLost(ctx context.Context, within time.Duration) error {
 	if t.sinceFault() > t.hold {
 		return nil // then nobody holds a lock of before any more
 	}
-	var held []int64
-	for _, c := range t.clients {
-		held = c.holding(t.firstWrite.Load(), held)
-	}
+	return t.addLost(ctx, t.firstWrite.Load())
+}
+
+// addLost keeps which locks that were granted before a time, and are held, the
+// new primary does not have.
+func (t *trial) addLost(ctx context.Context, before int64) error {
+	held := t.held(before)
 	lacking, err := t.lacking(ctx, t.primary(), held)
 	if err != nil {
 		return err
 	}
+	still := t.held(before) // those that were released meanwhile are not lost
 	t.knowsLost = true
-	t.lost.add(lacking...)
+	for _, order := range lacking {
+		if slices.Contains(still, order) {
+			t.lost[order] = true
+		}
+	}
 	t.fact("held_at_promotion", int64(len(held)))
 	return nil
+}
+
+// held is the orders whose locks were granted before a time and are held.
+func (t *trial) held(before int64) (orders []int64) {
+	for _, c := range t.clients {
+		orders = c.holding(before, orders)
+	}
+	return orders
 }
 
 // promotion waits until Sentinels tell clients of another primary than the

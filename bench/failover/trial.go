@@ -46,14 +46,16 @@ type trial struct {
 	background sync.WaitGroup
 	end        context.CancelFunc // of what runs in the background
 
-	faultNS    atomic.Int64  // noFault before it
-	crashNS    atomic.Int64  // when a primary was last killed; 0 where none was
-	promotedNS atomic.Int64  // from when it counts what a promoted node grants; 0 for not
-	loadNS     int64         // when the load began
-	duringEnd  atomic.Int64  // when the fault's effect ended, where the scenario knows; 0 elsewhere
-	firstWrite atomic.Int64  // on a node that did not accept any before; 0 for none
-	written    chan struct{} // closed with it
-	lost       lockedSet     // orders whose grants the promoted server lacks
+	faultNS    atomic.Int64   // noFault before it
+	crashNS    atomic.Int64   // when a primary was last killed; 0 where none was
+	promotedNS atomic.Int64   // from when it counts what a promoted node grants; 0 for not
+	loadNS     int64          // when the load began
+	endNS      int64          // when clients ceased to ask
+	markNS     int64          // when the marker was written
+	duringEnd  atomic.Int64   // when the fault's effect ended, where the scenario knows; 0 elsewhere
+	firstWrite atomic.Int64   // on a node that did not accept any before; 0 for none
+	written    chan struct{}  // closed with it
+	lost       map[int64]bool // orders whose grants the promoted server lacks
 	knowsLost  bool
 
 	mu      sync.Mutex
@@ -112,10 +114,10 @@ func (t *trial) setPrimary(addr string) {
 // run runs the cell once. The result is valid also with an error, which is
 // about what could not be done, and makes the trial void.
 func (c *cell) run(ctx context.Context, g *ground, alone bool) (outcome *outcome, err error) {
-	t := &trial{cell: c, ground: g, alone: alone, settings: c.plan.settings(), admins: map[string]*redis.Client{}, written: make(chan struct{})}
+	t := &trial{cell: c, ground: g, alone: alone, settings: c.plan.settings(), admins: map[string]*redis.Client{}, written: make(chan struct{}), lost: map[int64]bool{}}
 	t.faultNS.Store(noFault)
 	t.result = results.Trial{
-		StartedAt: time.Now().UTC(), Events: map[results.Event]int64{}, Errors: map[string]int64{},
+		Events: map[results.Event]int64{}, Errors: map[string]int64{},
 		Times: map[results.Moment]int64{}, Facts: map[string]int64{},
 	}
 	t.name()
@@ -128,10 +130,8 @@ func (c *cell) run(ctx context.Context, g *ground, alone bool) (outcome *outcome
 	if voided := (*voidError)(nil); errors.As(err, &voided) {
 		t.result.Void, err = voided.reason, nil
 	}
-	if err != nil {
-		return nil, err
-	}
-	return t.tally(ctx)
+	outcome, failed := t.tally(ctx) // also of one that failed: what it saw is kept
+	return outcome, errors.Join(err, failed)
 }
 
 // name gives the trial's keys a prefix of their own.
@@ -155,6 +155,7 @@ func (t *trial) open(ctx context.Context) (err error) {
 		return err
 	}
 	t.begun = time.Now()
+	t.result.StartedAt = t.begun.UTC()
 	t.present = t.stack.Redis.Primary
 	if t.rtt > 0 {
 		if err := t.stack.Distance.Set(ctx, t.rtt, 0, 0); err != nil {
@@ -211,7 +212,9 @@ func (t *trial) redisOf(client int) env.Redis {
 // play takes the scenario's steps under load.
 func (t *trial) play(ctx context.Context) error {
 	if t.scenario.Needs.Holder > 0 {
-		return t.steps(ctx)
+		err := t.steps(ctx)
+		t.endNS = t.now()
+		return err
 	}
 	lctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -228,10 +231,14 @@ func (t *trial) play(ctx context.Context) error {
 	if err == nil {
 		err = t.steps(ctx)
 	}
+	t.endNS = t.now()
 	stop()
 	l := <-done
 	if err == nil {
 		err = l.err
+	}
+	if l.recording != nil && !l.recording.Interrupted && err == nil {
+		err = void("the load had ended, after %v, before the trial did", t.load().Duration)
 	}
 	if l.recording != nil {
 		t.result.Expired = l.recording.Expired
@@ -250,16 +257,13 @@ func (t *trial) load() load.Plan {
 
 // steady waits until as many locks are held as will be.
 func (t *trial) steady(ctx context.Context) error {
-	return t.sleep(ctx, t.hold+200*time.Millisecond)
+	return t.sleep(ctx, t.hold+100*time.Millisecond)
 }
 
 // steps takes the scenario's steps.
 func (t *trial) steps(ctx context.Context) error {
-	if n := t.falseFailovers(); n > 0 {
-		return void("a failover began before any fault")
-	}
 	for _, step := range []func(context.Context, *trial) error{
-		t.scenario.Prepare, t.scenario.Precondition, t.scenario.Inject, t.scenario.Observe,
+		t.scenario.Prepare, t.scenario.Precondition, undisturbed, t.scenario.Inject, t.scenario.Observe,
 	} {
 		if step == nil {
 			continue
@@ -280,10 +284,19 @@ func (t *trial) steps(ctx context.Context) error {
 	return nil
 }
 
+// undisturbed voids a trial in which Sentinels have begun a failover before
+// any fault.
+func undisturbed(_ context.Context, t *trial) error {
+	if t.falseFailovers() > 0 {
+		return void("a failover began before any fault")
+	}
+	return nil
+}
+
 // falseFailovers is how often a Sentinel began a failover before the fault.
 func (t *trial) falseFailovers() int64 {
 	before := t.faultNS.Load()
-	if before == noFault {
+	if before == noFault || t.scenario.Needs.Holder > 0 { // no server is to fail at all
 		before = t.now()
 	}
 	return t.watch.count(failoverTried, before)

@@ -70,24 +70,32 @@ func (r *runner) window(ctx context.Context, rate float64, rtt time.Duration) (w
 	if err != nil {
 		return w, err
 	}
-	g := &grants{at: map[int64]time.Time{}}
-	_, err = load.Run(ctx, load.Plan{
+	plan := load.Plan{
 		Rate: rate, Warmup: time.Second, Duration: windowLength, Workers: 1024, Timeout: r.plan.OpTimeout, Sleep: stack.Unplaced(),
-	}, func(ctx context.Context) (context.Context, load.Operation) {
+	}
+	warmup := load.WarmupSlots(plan)
+	g := &grants{at: map[int64]time.Time{}}
+	recording, err := load.Run(ctx, plan, func(ctx context.Context) (context.Context, load.Operation) {
 		return ctx, func(ctx context.Context, o *load.Op) error {
 			lease, err := session.Locker.TryLock(ctx, settings.Prefix+strconv.FormatInt(o.Slot, 10), r.plan.TTL)
 			if err != nil {
 				return err
 			}
-			g.add(o.Slot, time.Now())
+			if at := time.Now(); o.Slot >= warmup {
+				g.add(o.Slot, at)
+			}
 			return lease.Unlock(ctx)
 		}
 	})
-	if err != nil {
+	time.Sleep(rtt + 500*time.Millisecond) // what is still under way
+	at, deaf := seen.close()
+	if err := errors.Join(err, deaf); err != nil {
 		return w, err
 	}
-	time.Sleep(rtt + 100*time.Millisecond) // what is still under way
-	w = g.window(seen.close())
+	if recording.Interrupted {
+		return w, context.Cause(ctx)
+	}
+	w = g.window(at)
 	w.RatePerS, w.ReplicaRTT, w.Path = rate, int64(rtt), windowPath
 	return w, nil
 }
@@ -110,6 +118,7 @@ func (g *grants) window(seen map[int64]time.Time) (w results.Window) {
 	for slot, granted := range g.at {
 		visible, ok := seen[slot]
 		if !ok {
+			w.Unseen++
 			continue
 		}
 		if !visible.After(granted) {
@@ -127,6 +136,7 @@ type sighted struct {
 	pubsub *redis.PubSub
 	ended  chan struct{}
 	at     map[int64]time.Time
+	err    error // why it listens no more; valid once ended is closed
 }
 
 // sightings has the replica tell of each key that it writes
@@ -140,7 +150,7 @@ func sightings(ctx context.Context, stack *env.Stack, prefix string) (*sighted, 
 	}
 	channel := "__keyspace@0__:" + prefix
 	s := &sighted{client: c, pubsub: c.PSubscribe(ctx, channel+"*"), ended: make(chan struct{}), at: map[int64]time.Time{}}
-	if _, err := s.pubsub.Receive(ctx); err != nil {
+	if _, err := s.pubsub.ReceiveTimeout(ctx, patience); err != nil {
 		return nil, errors.Join(fmt.Errorf("listening to the replica: %w", err), s.pubsub.Close(), c.Close())
 	}
 	go func() {
@@ -149,6 +159,7 @@ func sightings(ctx context.Context, stack *env.Stack, prefix string) (*sighted, 
 			m, err := s.pubsub.ReceiveMessage(ctx)
 			at := time.Now()
 			if err != nil {
+				s.err = err
 				return
 			}
 			slot, err := strconv.ParseInt(strings.TrimPrefix(m.Channel, channel), 10, 64)
@@ -160,10 +171,17 @@ func sightings(ctx context.Context, stack *env.Stack, prefix string) (*sighted, 
 	return s, nil
 }
 
-// close ends the listening and returns what was heard.
-func (s *sighted) close() map[int64]time.Time {
+// close ends the listening and returns what was heard, and why it had ended
+// where that was before.
+func (s *sighted) close() (map[int64]time.Time, error) {
+	var err error
+	select {
+	case <-s.ended:
+		err = fmt.Errorf("listening to the replica: %w", s.err)
+	default:
+	}
 	_ = s.pubsub.Close()
 	<-s.ended
 	_ = s.client.Close()
-	return s.at
+	return s.at, err
 }

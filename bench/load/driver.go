@@ -55,7 +55,9 @@ func newDriver(plan Plan, job Job) (*driver, error) {
 }
 
 func (d *driver) run(ctx context.Context) (*Recording, error) {
-	runtime.GC()
+	if !d.plan.Unwatched {
+		runtime.GC()
+	}
 	d.ctx = context.WithoutCancel(ctx)
 	d.clock = timer.NewClock()
 	d.pauses = &pauses{clock: d.clock, keep: d.plan.Timeout + d.plan.Hold + drainMargin}

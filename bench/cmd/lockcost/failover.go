@@ -83,10 +83,9 @@ func (f *failoverFlags) flags(c *cobra.Command) {
 	set.Float64Var(&p.Rate, "rate", p.Rate, "acquisitions per second, of both clients together, in scenarios that are timed; some 30 in the others")
 	set.StringVar(&f.downAfter, "down-after", "500ms", "Sentinel's down-after-milliseconds; of several, crash-steady is run at each, the others at the first")
 	set.StringVar(&f.replicaRTT, "replica-rtt", "0", "round trips to add between primary and replica: crash-steady is run, and the replication window measured, at each")
-	set.DurationVar(&p.Hold, "hold", p.Hold, "how long the first client holds each lock (0: down-after and 2.1s)")
+	set.DurationVar(&p.Hold, "hold", p.Hold, "how long the first client holds each lock (0: down-after and 2s)")
 	set.DurationVar(&p.TTL, "ttl", p.TTL, "of the locks, except where a scenario lets them run out")
 	set.DurationVar(&p.OpTimeout, "op-timeout", p.OpTimeout, "an acquisition is given up on after this")
-	set.IntVar(&p.WaitReplicas, "wait-replicas", p.WaitReplicas, "replicas that WAIT waits for")
 	set.DurationVar(&p.WaitTimeout, "wait-timeout", p.WaitTimeout, "of WAIT; whole milliseconds, at least 1ms")
 	set.IntVar(&p.Sentinels, "sentinels", p.Sentinels, "Sentinels of each trial")
 	set.BoolVar(&f.windows, "windows", true, "measure the replication window too")
@@ -188,8 +187,8 @@ func (f *failoverFlags) run(ctx context.Context, c *cobra.Command, stdout, stder
 		}
 		return err
 	}
-	if err := f.print(stdout, record); err != nil {
-		return err
+	if failed := f.print(stdout, record); failed != nil {
+		return errors.Join(err, failed)
 	}
 	fmt.Fprintf(stderr, "Kept in %s. Draw it with: lockcost plot %s\n", f.out, f.out)
 	return failoverOutcome(ctx, record, err)
