@@ -40,13 +40,13 @@ func crashes() []Scenario {
 		{
 			Name:    "crash-site",
 			Summary: "the primary is lost with its way to the replica, 50 ms away there and back, and all that is on it",
-			Needs:   Needs{Replicas: 1, Network: true, Rate: 200},
+			Needs:   Needs{Replicas: 1, Network: true, Rate: 100},
 			Prepare: putAway, Inject: killSite, Observe: failedOver, Healthy: agreedOn,
 		},
 		{
 			Name:    "crash-during-wait",
 			Summary: "the replica has the lock but its acknowledgement is held up, and the primary is killed meanwhile",
-			Needs:   Needs{Replicas: 1, Network: true, Rate: 200},
+			Needs:   Needs{Replicas: 1, Network: true, Rate: 100},
 			Prepare: holdAcknowledgements, Precondition: unacknowledged, Inject: killPrimary,
 			Observe: failedOverInTime, Healthy: agreedOn,
 		},

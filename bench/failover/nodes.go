@@ -90,6 +90,24 @@ func (t *trial) replicasOnline(ctx context.Context, n int, within time.Duration)
 	})
 }
 
+// fed waits until replicas acknowledge what is written. A primary calls one
+// online whose copy has just been sent, and feeds it only once it has
+// acknowledged that, up to a second later.
+func fed(ctx context.Context, stack *env.Stack, prefix string, replicas int) error {
+	c := redis.NewClient(stack.Redis.Options(stack.Redis.Primary))
+	defer c.Close()
+	conn := c.Conn()
+	defer conn.Close()
+	if err := conn.Set(ctx, prefix+"fed", 1, time.Minute).Err(); err != nil {
+		return fmt.Errorf("writing to the primary: %w", err)
+	}
+	n, err := conn.Wait(ctx, replicas, 2*time.Second).Result()
+	if err == nil && n < int64(replicas) {
+		err = fmt.Errorf("%d of %d replicas acknowledge what is written", n, replicas)
+	}
+	return err
+}
+
 // healthy checks that the primary takes writes, that it counts as many
 // replicas as online as it is to have, and that every Sentinel knows it as
 // the primary.

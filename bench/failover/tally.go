@@ -101,10 +101,18 @@ func (t *trial) orphans(ctx context.Context, ops []history.Op) {
 	if len(left) == 0 {
 		return
 	}
-	ended := map[int64]int64{}
+	ended, granted := map[int64]int64{}, map[int64]bool{}
 	for _, op := range ops {
 		ended[op.Order] = max(ended[op.Order], endOf(op))
+		granted[op.Order] = granted[op.Order] || op.Acquire.Result == history.Granted
 	}
+	never := int64(0)
+	for order := range left {
+		if !granted[order] {
+			never++
+		}
+	}
+	t.fact("orphaned_and_never_granted", never)
 	longest, now := int64(0), t.now()
 	for order, stays := range left {
 		longest = max(longest, now-ended[order]+int64(stays))

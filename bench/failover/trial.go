@@ -194,6 +194,9 @@ func (t *trial) prepareServers(ctx context.Context) error {
 			return err
 		}
 	}
+	if err := fed(ctx, t.stack, t.settings.Prefix, t.spec().Replicas); err != nil {
+		return err
+	}
 	return t.healthy(ctx, t.spec().Replicas)
 }
 

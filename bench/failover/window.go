@@ -66,6 +66,9 @@ func (r *runner) window(ctx context.Context, rate float64, rtt time.Duration) (w
 		return w, err
 	}
 	defer session.Close()
+	if err := fed(ctx, stack, settings.Prefix, 1); err != nil {
+		return w, err
+	}
 	seen, err := sightings(ctx, stack, settings.Prefix)
 	if err != nil {
 		return w, err

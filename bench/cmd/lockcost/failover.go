@@ -27,7 +27,7 @@ type failoverFlags struct {
 }
 
 // quickTrials is --trials with --quick.
-const quickTrials = 2
+const quickTrials = 1
 
 func newFailover(stdout, stderr io.Writer) *cobra.Command {
 	f := &failoverFlags{plan: failover.DefaultPlan()}
@@ -42,7 +42,7 @@ first's hold, so that a lost lock is found out. Every trial has Redis servers an
 Sentinels of its own, and keeps its history.
 
 ` + scenariosHelp(),
-		Example: `  # every scenario for the four paths, ten trials each: some 25 minutes
+		Example: `  # every scenario for the four paths, ten trials each: some 26 minutes
   lockcost failover
 
   # a look, in under four minutes
@@ -79,7 +79,7 @@ func (f *failoverFlags) flags(c *cobra.Command) {
 	set.StringVar(&f.scenarios, "scenario", "all", "scenarios to make, or all")
 	set.StringVar(&f.paths, "paths", "setnx,setnx-wait,fencing,idempotent", "paths to try, options as in lockcost run")
 	set.IntVar(&p.Trials, "trials", p.Trials, "trials of each scenario and path")
-	set.BoolVar(&p.Quick, "quick", false, fmt.Sprintf("a look: %d trials unless --trials is given, and timed ones two at once", quickTrials))
+	set.BoolVar(&p.Quick, "quick", false, fmt.Sprintf("a look: %d trial of each unless --trials is given, and timed ones two at once", quickTrials))
 	set.Float64Var(&p.Rate, "rate", p.Rate, "acquisitions per second, of both clients together, in scenarios that are timed; some 30 in the others")
 	set.StringVar(&f.downAfter, "down-after", "500ms", "Sentinel's down-after-milliseconds; of several, crash-steady is run at each, the others at the first")
 	set.StringVar(&f.replicaRTT, "replica-rtt", "0", "round trips to add between primary and replica: crash-steady is run, and the replication window measured, at each")
