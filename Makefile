@@ -31,7 +31,7 @@ help:
 	@echo "make plots    install what is missing, measure the four paths, draw the figures"
 	@echo "              (QUICK=1: in about a minute; RUN_FLAGS='--rate 2000': flags of lockcost run)"
 	@echo "make failover make the failovers that lose locks, count what each path lets through, draw it"
-	@echo "              (half an hour; QUICK=1: four minutes)"
+	@echo "              (some 35 minutes; QUICK=1: four)"
 	@echo "make test     install what is missing, run the tests against real servers"
 	@echo "make bench    go test -bench, read by benchstat"
 	@echo "make build    bin/lockcost"

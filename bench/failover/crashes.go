@@ -20,7 +20,7 @@ func crashes() []Scenario {
 		Needs:   Needs{Replicas: 1, Network: true},
 		Prepare: holdReplicas, Precondition: nothingPassed, Inject: killPrimary,
 		Observe: func(ctx context.Context, t *trial) error {
-			if err := failedOverInTime(ctx, t); err != nil {
+			if err := failedOver(ctx, t); err != nil {
 				return err
 			}
 			return bringBack(ctx, t)
@@ -28,7 +28,7 @@ func crashes() []Scenario {
 		Healthy: agreedOn,
 	}
 	two := unreplicated
-	two.Variant, two.Needs.Replicas, two.Observe = "two-replicas", 2, failedOverInTime
+	two.Variant, two.Needs.Replicas, two.Observe = "two-replicas", 2, failedOver
 	return []Scenario{
 		unreplicated, two,
 		{
@@ -48,7 +48,7 @@ func crashes() []Scenario {
 			Summary: "the replica has the lock but its acknowledgement is held up, and the primary is killed meanwhile",
 			Needs:   Needs{Replicas: 1, Network: true, Rate: 100},
 			Prepare: holdAcknowledgements, Precondition: unacknowledged, Inject: killPrimary,
-			Observe: failedOverInTime, Healthy: agreedOn,
+			Observe: failedOver, Healthy: agreedOn,
 		},
 		{
 			Name:    "wait-residual",
@@ -134,19 +134,7 @@ func residual(ctx context.Context, t *trial) error {
 	if err := t.node(replicaTwo).ReplicaOf(ctx, host, port).Err(); err != nil {
 		return fmt.Errorf("REPLICAOF on %s: %w", replicaTwo, err)
 	}
-	return failedOverInTime(ctx, t)
-}
-
-// failedOverInTime is failedOver for scenarios that show what they are to show
-// only if the promotion comes while the locks of the fault are still held.
-func failedOverInTime(ctx context.Context, t *trial) error {
-	if err := failedOver(ctx, t); err != nil {
-		return err
-	}
-	if !t.knowsLost {
-		return void("the failover took longer than locks were held")
-	}
-	return nil
+	return failedOver(ctx, t)
 }
 
 // bringBack starts the old primary again, and waits until it is a replica of

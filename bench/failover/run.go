@@ -40,6 +40,7 @@ func Run(ctx context.Context, plan Plan, provider env.Provider, folder *results.
 	defer func() { err = errors.Join(err, r.ground.close()) }()
 	r.record = &results.Failover{
 		Schema: results.FailoverSchema, StartedAt: time.Now().UTC(), Environment: environment, Scenarios: []results.Scenario{},
+		Interrupted: true, // until the end: a driver that is killed cannot say so
 	}
 	r.record.Plan = plan.record()
 	r.record.Plan.Env = r.ground.stack.Provider
@@ -51,6 +52,7 @@ func Run(ctx context.Context, plan Plan, provider env.Provider, folder *results.
 			return r.interrupted(err)
 		}
 	}
+	r.record.Interrupted = false
 	return r.record, r.keep()
 }
 
@@ -286,7 +288,6 @@ func (r *runner) keep() error {
 
 // interrupted keeps the record, marked as cut short.
 func (r *runner) interrupted(err error) (*results.Failover, error) {
-	r.record.Interrupted = true
 	for i, c := range r.cells {
 		if len(r.times[c]) > 0 {
 			err = errors.Join(err, r.merge(c, &r.record.Scenarios[i]))

@@ -32,7 +32,7 @@ func (t *trial) tally(ctx context.Context) (*outcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := t.foundOut(ops); err != nil && r.Void == "" {
+	if err := t.carried(ops); err != nil && r.Void == "" {
 		r.Void = err.Error()
 	}
 	overlap := history.Overlaps(ops)
@@ -47,6 +47,9 @@ func (t *trial) tally(ctx context.Context) (*outcome, error) {
 	if t.knowsLost {
 		r.Events[results.LostGrant] = int64(len(t.lost))
 	}
+	if err := t.foundOut(ops); err != nil {
+		t.shows(err)
+	}
 	if t.scenario.Needs.Holder > 0 && r.FalseFailovers > 0 && r.Void == "" {
 		r.Void = "a failover began, although no server was to fail"
 	}
@@ -58,10 +61,42 @@ func (t *trial) tally(ctx context.Context) (*outcome, error) {
 	return &outcome{trial: *r, ops: timed}, nil
 }
 
+// failedMost is the share of acquisitions that may fail before any fault.
+const failedMost = 0.05
+
+// carried checks that the load was carried before the fault: else what came
+// after it is not the fault's doing.
+func (t *trial) carried(ops []history.Op) error {
+	fault := t.faultNS.Load()
+	if fault == noFault || t.scenario.Prepare != nil { // which may make acquisitions fail
+		return nil
+	}
+	asked, failed := 0, 0
+	for _, op := range ops {
+		if op.Acquire.ReturnedNS >= fault {
+			continue
+		}
+		asked++
+		switch op.Acquire.Result {
+		case history.Granted, history.Held, history.Unreplicated:
+		default:
+			failed++
+		}
+	}
+	if float64(failed) > failedMost*float64(asked) || asked == 0 {
+		return void("the load was not carried before the fault: %d of %d acquisitions failed", failed, asked)
+	}
+	return nil
+}
+
 // foundOut checks that, where locks were lost, somebody asked for one of them
 // again and got an answer. Else their loss could not show, and the trial would
-// pass for one in which nothing was granted twice.
+// pass for one in which nothing was granted twice. The same goes for one in
+// which it is not known whether any were lost, as the failover took so long.
 func (t *trial) foundOut(ops []history.Op) error {
+	if t.crashNS.Load() > 0 && t.promotedNS.Load() == 0 && t.firstWrite.Load() > 0 && !t.knowsLost {
+		return void("the failover took longer than locks were held, and so shows nothing of them")
+	}
 	if !t.knowsLost || len(t.lost) == 0 {
 		return nil
 	}
@@ -75,6 +110,21 @@ func (t *trial) foundOut(ops []history.Op) error {
 		}
 	}
 	return void("%d locks were lost, and nobody who asked for one of them again got an answer: the failover came too late", len(t.lost))
+}
+
+// shows is what is left of a trial in which a lost lock could not be found out:
+// its times, where it is there for those, and else nothing.
+func (t *trial) shows(unseen error) {
+	r := &t.result
+	switch {
+	case r.Void != "":
+	case t.scenario.Timed:
+		delete(r.Events, results.DoubleGrant)
+		delete(r.Events, results.DoubleCharge)
+		t.reason(unseen.Error())
+	default:
+		r.Void = unseen.Error()
+	}
 }
 
 func minted(ops []history.Op) bool {
