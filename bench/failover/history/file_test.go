@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -12,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"lockcost/env/envtest"
 )
 
 var header = Header{
@@ -200,7 +203,7 @@ func TestAFailedWriteLeavesTheFormerFile(t *testing.T) {
 func TestAFullDiskIsAnError(t *testing.T) {
 	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
 	if err != nil {
-		t.Skipf("needs a device that is always full: %v", err)
+		envtest.Lack(t, fmt.Sprintf("needs a device that is always full: %v", err))
 	}
 	defer full.Close()
 	if err := encode(full, header, history()); !errors.Is(err, syscall.ENOSPC) {
