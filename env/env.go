@@ -4,6 +4,7 @@
 package env
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"time"
@@ -11,9 +12,22 @@ import (
 
 // Spec is what a stack must have. The zero value asks for a primary alone.
 type Spec struct {
+	NoRedis   bool // no primary, and so neither replicas nor Sentinels
 	Replicas  int  // replicas of the primary
 	Sentinels int  // Sentinels that watch it; 0 for none
 	Ledger    bool // a MySQL-family server
+	// Independents is Redis servers that know nothing of each other, nor of
+	// the primary.
+	Independents int
+	Etcd         int // members of an etcd cluster
+	ZooKeeper    int // servers of a ZooKeeper ensemble
+	// Durability is what the servers must have on a disk before they answer.
+	Durability Durability
+	// LeastSession is the shortest session, or lease, that etcd and ZooKeeper
+	// are to admit, at least 400 ms: their ticks and timeouts follow from it.
+	// 0 leaves them at their defaults, with which etcd makes of anything less
+	// than 2 s just that, and ZooKeeper 4 s.
+	LeastSession time.Duration
 	// DownAfter is how long a Sentinel waits before it holds a silent
 	// primary to be down. 0 means 5 s.
 	DownAfter time.Duration
@@ -34,9 +48,15 @@ type Spec struct {
 
 // Merge returns the smallest Spec that satisfies both.
 func (s Spec) Merge(o Spec) Spec {
+	s.NoRedis = s.NoRedis && o.NoRedis
 	s.Replicas = max(s.Replicas, o.Replicas)
 	s.Sentinels = max(s.Sentinels, o.Sentinels)
 	s.Ledger = s.Ledger || o.Ledger
+	s.Independents = max(s.Independents, o.Independents)
+	s.Etcd = max(s.Etcd, o.Etcd)
+	s.ZooKeeper = max(s.ZooKeeper, o.ZooKeeper)
+	s.Durability = cmp.Or(s.Durability, o.Durability)
+	s.LeastSession = shorter(s.LeastSession, o.LeastSession)
 	s.DownAfter = max(s.DownAfter, o.DownAfter)
 	s.FailoverTimeout = max(s.FailoverTimeout, o.FailoverTimeout)
 	s.Links = s.Links || o.Links
@@ -47,6 +67,29 @@ func (s Spec) Merge(o Spec) Spec {
 	return s
 }
 
+// shorter is the shorter of two spans of time, of which 0 is none.
+func shorter(a, b time.Duration) time.Duration {
+	if a == 0 || b == 0 {
+		return max(a, b)
+	}
+	return min(a, b)
+}
+
+// Durability is what a server must have on a disk before it answers a write.
+type Durability string
+
+// The levels. Without one, every server is left as it comes: Redis writes
+// nothing, etcd, ZooKeeper and the ledger sync each commit.
+const (
+	// Relaxed has nobody wait for a disk: Redis without an append-only file,
+	// etcd and ZooKeeper without fsync, a ledger that syncs once a second.
+	Relaxed Durability = "relaxed"
+	// Strict has everybody wait for it: Redis with an append-only file that is
+	// synced before each reply, etcd, ZooKeeper and the ledger as they come,
+	// with the ledger's binary log synced too where it has one.
+	Strict Durability = "strict"
+)
+
 // Stack is a running stack. Its addresses are host:port.
 type Stack struct {
 	Provider string // process, container, external
@@ -54,7 +97,14 @@ type Stack struct {
 	Ours   bool
 	Redis  Redis
 	Ledger string // data source name of the ledger, with its password; "" for none
-	Nodes  []Node
+	// Independents are Redis servers on their own, reached with the user,
+	// password and TLS of Redis.
+	Independents []string
+	Etcd         Etcd
+	ZooKeeper    ZooKeeper
+	// Durability is what was asked for of servers that are ours.
+	Durability Durability
+	Nodes      []Node
 	// Pinned is the CPUs the servers really have; empty where they are not
 	// pinned or not ours to pin.
 	Pinned []int
@@ -96,9 +146,24 @@ type Redis struct {
 	SentinelPassword string
 }
 
+// Etcd says how to reach an etcd cluster.
+type Etcd struct {
+	Endpoints          []string // host:port of every member; none for no cluster
+	Username, Password string
+	TLS                *tls.Config // nil for none
+}
+
+// ZooKeeper says how to reach a ZooKeeper ensemble.
+type ZooKeeper struct {
+	Servers []string // host:port of every server; none for no ensemble
+	// Auth is a scheme and its credentials, as addauth has them, such as
+	// digest and user:password; both "" for none.
+	AuthScheme, Auth string
+}
+
 // Node is one server.
 type Node struct {
-	Name string // primary, replica-1, sentinel-1, ledger
+	Name string // primary, replica-1, sentinel-1, ledger, independent-1, etcd-1, zookeeper-1
 	Kind Kind
 	Addr string
 	PID  int // 0 where the server is not a process of this machine's that we started
@@ -111,9 +176,11 @@ type Kind string
 
 // The kinds.
 const (
-	KindRedis    Kind = "redis"
-	KindSentinel Kind = "sentinel"
-	KindLedger   Kind = "ledger"
+	KindRedis     Kind = "redis" // the replicated ones, and independent ones
+	KindSentinel  Kind = "sentinel"
+	KindLedger    Kind = "ledger"
+	KindEtcd      Kind = "etcd"
+	KindZooKeeper Kind = "zookeeper"
 )
 
 // Faults does things to single nodes, each known by its Name. An error names

@@ -6,8 +6,10 @@ import (
 )
 
 // Network is links between the nodes of a stack that can be broken: from each
-// replica to the primary, from the Sentinels to the primary, and from each of
-// two clients to every Redis server. They lead to where the nodes were when
+// replica to the primary, from the Sentinels to the primary, from its peers to
+// each member of etcd, and from each of two clients to every server but the
+// Sentinels and the ledger. ZooKeeper's servers reach each other without a
+// link: they tell each other where they are themselves. Links lead to where the nodes were when
 // the stack was started: once a Sentinel has told a replica of another
 // primary, that replica goes there without a link. An old primary that comes
 // back is made a replica through the Sentinels' link, and known by it.
@@ -25,6 +27,9 @@ type Network interface {
 	// is known by or announced at. The Sentinels are reached without a link,
 	// and so is all by a client that is none of Clients.
 	Redis(client string) Redis
+	// Address is where a client reaches a node by a link of its own: one of
+	// the Clients, and a node of etcd, of ZooKeeper, or a Redis server.
+	Address(client, node string) string
 	// Check tells whether every replica still reaches the primary by its
 	// link, in whatever state that is. Its error names the one that goes
 	// around, or is no replica any more: Sentinel sends a replica by the
@@ -35,9 +40,15 @@ type Network interface {
 
 // Way is a link: who connects, and to which node.
 type Way struct {
-	From string // replica-1 and so on, Sentinels, or one of the Clients
-	To   string // primary; for a client any Redis server
+	From string // replica-1 and so on, Sentinels, Peers, or one of the Clients
+	To   string // primary; for Peers a member of etcd; for a client any node with a link
 }
+
+// Peers are as From of a Way all other members of the cluster that To is one
+// of. A member answers its peers also on connections that it has opened
+// itself: what is held up on its own way is what comes in, and what is sent on
+// the connections that came in.
+const Peers = "peers"
 
 // Sentinels are as From of a Way all Sentinels together.
 const Sentinels = "sentinels"

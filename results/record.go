@@ -4,7 +4,10 @@
 // says can be said again, later, from a run's folder alone.
 package results
 
-import "time"
+import (
+	"fmt"
+	"time"
+)
 
 // Schema names the layout of run.json. A change that breaks a reader gets a
 // new number.
@@ -48,7 +51,8 @@ type Plan struct {
 	Seed             uint64   `json:"seed"`
 	TTLNS            int64    `json:"ttl_ns"`
 	HoldNS           int64    `json:"hold_ns"`
-	Keys             int      `json:"keys"` // 0: a fresh key for each operation
+	Keys             int      `json:"keys"`   // 0: a fresh key for each operation
+	Orders           int      `json:"orders"` // hot orders that operations take by turns, each with its key; 0: a fresh one each
 	AcquireTimeoutNS int64    `json:"acquire_timeout_ns"`
 	WaitReplicas     int      `json:"wait_replicas"`
 	WaitTimeoutNS    int64    `json:"wait_timeout_ns"`
@@ -58,6 +62,9 @@ type Plan struct {
 	Env              string   `json:"env"`
 	Replicas         int      `json:"replicas"`
 	Sentinels        int      `json:"sentinels"`
+	Durability       string   `json:"durability"` // relaxed or strict; "": every server as it comes
+	// NotRun are paths of --paths all that could not be run, each with why.
+	NotRun []string `json:"not_run,omitempty"`
 	// Blocks is the order in which the paths were run: one shuffled list of
 	// path labels for each block.
 	Blocks [][]string `json:"blocks"`
@@ -71,13 +78,84 @@ type Path struct {
 	ClientRTTNS  int64             `json:"client_rtt_ns"`  // added between the client and Redis
 	// Floor marks null and ping, which are measured beside the paths and
 	// compared with none.
-	Floor bool  `json:"floor"`
-	Runs  []Run `json:"runs"`
+	Floor bool `json:"floor"`
+	// Kind is how the path is made safe, if it is: figures and tables group
+	// by it.
+	Kind Kind `json:"kind"`
+	// Durability is what its lock has survived when the acquire returns. Nil
+	// where there is no lock.
+	Durability *Durability `json:"durability,omitempty"`
+	// SessionOpen is what it costs to open what the path needs before its
+	// first lock: one connection, with a script loaded or a session begun.
+	// Nil where it was not measured.
+	SessionOpen *Opening `json:"session_open,omitempty"`
+	Runs        []Run    `json:"runs"`
 	// Summary is the level of each span and percentile over the runs.
 	Summary map[SpanName]map[Percentile]Level `json:"summary"`
 	// Cost is the difference from setnx with the same effect, in the same
 	// blocks. It is absent for setnx itself and for the floors.
 	Cost map[SpanName]map[Percentile]Cost `json:"cost,omitempty"`
+}
+
+// Kind is how a path is made safe.
+type Kind string
+
+// The kinds, in the order in which they are shown.
+const (
+	KindFloor      Kind = "floor"      // null, ping
+	KindOneServer  Kind = "one-server" // one server's word is enough for a grant
+	KindServers    Kind = "servers"    // several servers have the lock when it is granted
+	KindDownstream Kind = "downstream" // the ledger refuses what a lost lock lets through
+)
+
+// Kinds lists them in that order.
+var Kinds = []Kind{KindFloor, KindOneServer, KindServers, KindDownstream}
+
+// Title names a kind for people.
+func (k Kind) Title() string {
+	switch k {
+	case KindFloor:
+		return "floor"
+	case KindOneServer:
+		return "one server's word"
+	case KindServers:
+		return "granted by several servers"
+	case KindDownstream:
+		return "checked by the ledger"
+	}
+	return string(k)
+}
+
+// Durability is where a lock, and its token if there is one, is when the
+// acquire returns: as the servers are set, not as they usually are.
+type Durability struct {
+	Memory int `json:"memory_nodes"` // servers that have it at least in memory
+	Disk   int `json:"disk_nodes"`   // of these, those that have synced it to a disk
+	Nodes  int `json:"nodes"`        // servers of the service, that could have it
+	// Ledger is how the ledger commits what the path reads and writes there:
+	// synced, or not; "" without a ledger.
+	Ledger string `json:"ledger,omitempty"`
+}
+
+// Text is the durability in a few words: memory of 2 of 2, disk of 2 of 3.
+func (d *Durability) Text() string {
+	switch {
+	case d == nil:
+		return "no lock"
+	case d.Disk == 0:
+		return fmt.Sprintf("memory of %d/%d", d.Memory, d.Nodes)
+	case d.Disk == d.Memory:
+		return fmt.Sprintf("disk of %d/%d", d.Disk, d.Nodes)
+	}
+	return fmt.Sprintf("disk of %d, memory of %d/%d", d.Disk, d.Memory, d.Nodes)
+}
+
+// Opening is how long it took to open sessions, one after the other.
+type Opening struct {
+	Count int   `json:"count"`
+	MinNS int64 `json:"min_ns"`
+	P50NS int64 `json:"p50_ns"`
+	MaxNS int64 `json:"max_ns"`
 }
 
 // Verdict says whether a run's numbers may be believed.

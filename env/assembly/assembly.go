@@ -38,16 +38,24 @@ type Server interface {
 	// Peer is the address, a number and not a name, by which the stack's
 	// other servers reach it, and which they tell of it: host:port.
 	Peer() string
-	// Directives are lines of a Redis's or a Sentinel's configuration that
-	// keep it to itself: where it listens, its folder.
+	// Internal is the addresses, numbers too, by which other servers of its
+	// kind reach it beside Peer: of etcd one, where its peers go; of ZooKeeper
+	// two, of the quorum and of the election. Nil for the other kinds.
+	Internal() []string
+	// Directives are lines of the server's configuration that keep it to
+	// itself: where it listens, its folder. For Redis and Sentinel those of
+	// redis.conf (port, bind, dir), for etcd of its YAML file (data-dir,
+	// listen-client-urls, listen-peer-urls), for ZooKeeper of zoo.cfg (dataDir,
+	// clientPort, clientPortAddress). "" for a ledger.
 	Directives() string
-	// File is the path of that configuration as INFO tells it. No other
-	// server has the same.
+	// File is the path of that configuration, as a Redis's INFO tells it. No
+	// other server has the same.
 	File() string
 	// Start starts the server with text in a file of its own, which it may
 	// rewrite: its configuration, or for a ledger the first SQL, a statement
-	// a line. It returns when the server has been started and not when it
-	// answers.
+	// a line. A ZooKeeper is number N in a file myid of its dataDir, where its
+	// name ends in -N. It returns when the server has been started and not
+	// when it answers.
 	Start(ctx context.Context, text string) error
 	// Restart starts a server that has ended, with what is on its disk.
 	Restart(ctx context.Context) error

@@ -122,6 +122,11 @@ func (n *network) Redis(client string) env.Redis {
 	return r
 }
 
+// Address is part of env.Network.
+func (n *network) Address(client, node string) string {
+	return n.addr(env.Way{From: client, To: node})
+}
+
 // Check is part of env.Network.
 func (n *network) Check(ctx context.Context) error {
 	select {

@@ -80,6 +80,9 @@ func (s *server) listen() string {
 	return "127.0.0.1"
 }
 
+// Internal is part of assembly.Server.
+func (s *server) Internal() []string { return nil }
+
 // File is part of assembly.Server.
 func (s *server) File() string { return s.folder + "/server.conf" }
 

@@ -42,6 +42,9 @@ func (v *server) addr() string { return assembly.Loopback(v.port) }
 // Peer is part of assembly.Server.
 func (v *server) Peer() string { return v.addr() }
 
+// Internal is part of assembly.Server.
+func (v *server) Internal() []string { return nil }
+
 // File is part of assembly.Server.
 func (v *server) File() string { return filepath.Join(v.dir, string(v.kind)+".conf") }
 

@@ -26,6 +26,9 @@ var _ Lease = (*lease)(nil)
 // Token is the fencing token, 0 where the locker mints none.
 func (l *lease) Token() uint64 { return l.token }
 
+// Alive is nil: the key is looked at when it is released, and not before.
+func (l *lease) Alive() context.Context { return nil }
+
 // Unlock deletes the lock's key if it is still ours: one round trip.
 //
 // Where the reply is lost it looks again, within the client's

@@ -22,9 +22,35 @@ type Lease interface {
 	// Token is the fencing token, greater than that of every earlier grant
 	// as long as its source remembers; 0 where the locker mints none.
 	Token() uint64
+	// Alive ends when the locker has learned that the lock is no longer ours,
+	// with a cause that is ErrLost: which may be long after it was lost. Nil
+	// where nobody looks, and the holder learns it from Unlock, if at all.
+	Alive() context.Context
 	// Unlock releases the lock if it is still ours, else it returns ErrLost
 	// and leaves alone whatever is there now.
 	Unlock(ctx context.Context) error
+}
+
+// Queuer is a Locker whose service has a queue of its own for those who wait.
+type Queuer interface {
+	Locker
+	// Lock waits until the lock is granted or ctx ends; then it leaves the
+	// queue, and the error is ErrHeld and the context's. Other errors as of
+	// TryLock. A waiter whose own session ends is not granted the lock.
+	Lock(ctx context.Context, key string, ttl time.Duration) (Lease, error)
+}
+
+// Hold returns a context for what is done under a lease: it ends with parent,
+// or with a cause that is ErrLost once the locker has learned that the lock is
+// lost. done frees what it takes.
+func Hold(parent context.Context, lease Lease) (ctx context.Context, done func()) {
+	alive := lease.Alive()
+	if alive == nil {
+		return parent, func() {}
+	}
+	ctx, cancel := context.WithCancelCause(parent)
+	stop := context.AfterFunc(alive, func() { cancel(context.Cause(alive)) })
+	return ctx, func() { stop(); cancel(nil) }
 }
 
 // What callers decide on.

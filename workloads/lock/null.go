@@ -20,4 +20,5 @@ func (Null) TryLock(context.Context, string, time.Duration) (Lease, error) {
 type nothing struct{}
 
 func (nothing) Token() uint64                { return 0 }
+func (nothing) Alive() context.Context       { return nil }
 func (nothing) Unlock(context.Context) error { return nil }

@@ -21,12 +21,29 @@ type persistent struct {
 }
 
 // Persist returns locker with attempts repeated for as long as the lock is
-// held by another, for at most timeout and no longer than the context.
+// held by another, for at most timeout and no longer than the context. A
+// Queuer waits in its service's queue instead.
 // Pauses between attempts double from 1 to 64 ms and are drawn at random up
 // to that ("full jitter"), so that waiters do not march in step. Each attempt
 // costs locker's round trips.
 func Persist(locker Locker, timeout time.Duration) Locker {
+	if queuer, ok := locker.(Queuer); ok {
+		return queued{queuer: queuer, timeout: timeout}
+	}
 	return persistent{locker: locker, timeout: timeout}
+}
+
+// queued waits in a service's own queue.
+type queued struct {
+	queuer  Queuer
+	timeout time.Duration
+}
+
+// TryLock waits for at most the timeout.
+func (q queued) TryLock(ctx context.Context, key string, ttl time.Duration) (Lease, error) {
+	ctx, cancel := context.WithTimeout(ctx, q.timeout)
+	defer cancel()
+	return q.queuer.Lock(ctx, key, ttl)
 }
 
 // TryLock returns ErrHeld once the timeout has passed, and an error that is
