@@ -24,19 +24,22 @@ const (
 
 // Plan is what to measure. Rates are per second.
 type Plan struct {
-	Paths          []workloads.Path // without the floors, which are always run beside them
-	Rate           float64
-	Duration       time.Duration // of one run, the warm-up not counted
-	Warmup         time.Duration
-	Runs           int // of each path
-	RepeatInvalid  int // most blocks to add while a path has fewer runs that are not invalid
-	Arrivals       load.Arrivals
-	Workers        int // most operations in flight; 0 leaves it to DefaultWorkers
-	OpTimeout      time.Duration
-	Seed           uint64 // of the order of the paths and of Poisson arrivals
-	TTL            time.Duration
-	Hold           time.Duration
-	Keys           int // 0: a fresh key for each operation
+	Paths         []workloads.Path // without the floors, which are always run beside them
+	Rate          float64
+	Duration      time.Duration // of one run, the warm-up not counted
+	Warmup        time.Duration
+	Runs          int // of each path
+	RepeatInvalid int // most blocks to add while a path has fewer runs that are not invalid
+	Arrivals      load.Arrivals
+	Workers       int // most operations in flight; 0 leaves it to DefaultWorkers
+	OpTimeout     time.Duration
+	Seed          uint64 // of the order of the paths and of Poisson arrivals
+	TTL           time.Duration
+	Hold          time.Duration
+	Keys          int // 0: a fresh key for each operation
+	// Orders is how many hot orders there are, which operations take by turns,
+	// each locked by a key of its own; 0: a fresh order for each operation.
+	Orders         int
 	AcquireTimeout time.Duration
 	WaitReplicas   int
 	WaitTimeout    time.Duration
@@ -46,6 +49,14 @@ type Plan struct {
 	ClientRTTs  []time.Duration
 	RTTJitter   time.Duration // a one-way delay lies within it, half on either side
 	Ledger      bool          // whether there is one: without, paths acquire and release only
+	// Durability is what servers are started with: see env.Spec.
+	Durability env.Durability
+	// RedlockNodes, EtcdNodes and ZooKeeperNodes are how many of those are
+	// started where a path needs them.
+	RedlockNodes, EtcdNodes, ZooKeeperNodes int
+	// Lenient has paths left out that the servers cannot run, and says so in
+	// the record, as long as there is one that they can.
+	Lenient bool
 }
 
 // DefaultPlan has the defaults of `lockcost run`, without paths.
@@ -54,6 +65,7 @@ func DefaultPlan() Plan {
 		Rate: 1000, Duration: 6 * time.Second, Warmup: time.Second, Runs: 6,
 		Arrivals: load.Constant, OpTimeout: time.Second, TTL: 30 * time.Second,
 		WaitReplicas: 1, WaitTimeout: 100 * time.Millisecond, Ledger: true,
+		RedlockNodes: workloads.DefaultRedlockNodes, EtcdNodes: workloads.DefaultEtcdNodes, ZooKeeperNodes: workloads.DefaultZooKeeperNodes,
 	}
 }
 
@@ -79,6 +91,12 @@ func (p Plan) Check() error {
 		return fmt.Errorf("--ttl %v: must be at least 1ms, the resolution of PX", p.TTL)
 	case p.Keys < 0:
 		return fmt.Errorf("--keys %d: must be 0, for a fresh key each time, or above", p.Keys)
+	case p.Orders < 0:
+		return fmt.Errorf("--orders %d: must be 0, for a fresh order each time, or above", p.Orders)
+	case p.Orders > 0 && p.Keys > 0:
+		return fmt.Errorf("--orders %d --keys %d: an order has a key of its own, so give only one of them", p.Orders, p.Keys)
+	case p.Orders > 0 && !p.Ledger:
+		return fmt.Errorf("--orders %d: orders are in a ledger, and there is none", p.Orders)
 	case p.AcquireTimeout < 0:
 		return fmt.Errorf("--acquire-timeout %v: must not be negative", p.AcquireTimeout)
 	case p.AcquireTimeout > p.OpTimeout:
@@ -97,6 +115,9 @@ func (p Plan) Check() error {
 		return fmt.Errorf("--warmup %v: must not be negative", p.Warmup)
 	}
 	if err := unique(p.Paths); err != nil {
+		return err
+	}
+	if err := p.checkServices(); err != nil {
 		return err
 	}
 	if err := p.checkDistances(); err != nil {
@@ -151,7 +172,7 @@ func (p Plan) load(seed uint64) load.Plan {
 
 // Spec is the stack that the plan's paths need at least.
 func (p Plan) Spec() env.Spec {
-	spec := env.Spec{Ledger: p.Ledger, Links: p.distant()}
+	spec := env.Spec{Ledger: p.Ledger, Links: p.distant(), Durability: p.Durability} // with a Redis: ping is always run
 	for _, path := range p.Paths {
 		spec = spec.Merge(path.Needs(p.settings()))
 	}
@@ -162,8 +183,9 @@ func (p Plan) Spec() env.Spec {
 func (p Plan) settings() workloads.Settings {
 	return workloads.Settings{
 		OpTimeout: p.OpTimeout, AcquireTimeout: p.AcquireTimeout,
-		WaitReplicas: p.WaitReplicas, WaitTimeout: p.WaitTimeout,
+		WaitReplicas: p.WaitReplicas, WaitTimeout: p.WaitTimeout, TTL: p.TTL,
 		Workers: p.load(0).Workers, Ledger: p.Ledger,
+		RedlockNodes: p.RedlockNodes, EtcdNodes: p.EtcdNodes, ZooKeeperNodes: p.ZooKeeperNodes,
 	}
 }
 

@@ -33,7 +33,7 @@ func toRun(r *load.Recording) results.Run {
 }
 
 func toPath(p workloads.Path) results.Path {
-	return results.Path{Path: p.Name, Options: p.Options(), Floor: p.Floor, Runs: []results.Run{}}
+	return results.Path{Path: p.Name, Options: p.Options(), Kind: results.Kind(p.Kind), Floor: p.Floor, Runs: []results.Run{}}
 }
 
 func (p Plan) record() results.Plan {
@@ -41,7 +41,8 @@ func (p Plan) record() results.Plan {
 		Effect: p.effect(), RatePerS: p.Rate,
 		DurationNS: int64(p.Duration), WarmupNS: int64(p.Warmup), Runs: p.Runs, RepeatInvalid: p.RepeatInvalid,
 		Arrivals: string(p.Arrivals), Workers: p.load(0).Workers, OpTimeoutNS: int64(p.OpTimeout),
-		Seed: p.Seed, TTLNS: int64(p.TTL), HoldNS: int64(p.Hold), Keys: p.Keys,
+		Seed: p.Seed, TTLNS: int64(p.TTL), HoldNS: int64(p.Hold), Keys: p.Keys, Orders: p.Orders,
+		Durability:       string(p.Durability),
 		AcquireTimeoutNS: int64(p.AcquireTimeout),
 		WaitReplicas:     p.WaitReplicas, WaitTimeoutNS: int64(p.WaitTimeout),
 		ReplicaRTTNS: nanoseconds(p.ReplicaRTTs), ClientRTTNS: nanoseconds(p.ClientRTTs), RTTJitterNS: int64(p.RTTJitter),

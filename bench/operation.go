@@ -35,6 +35,7 @@ type task struct {
 	keys       string // prefix of the run's keys
 	slots      int64  // number of operations
 	distinct   int64  // number of keys; 0 for one for each slot
+	hot        bool   // there are as many orders as keys, which operations take by turns
 	firstOrder int64  // the order of slot 0
 	ttl, hold  time.Duration
 }
@@ -61,7 +62,7 @@ func (t *task) do(ctx context.Context, o *load.Op) error {
 	}
 	o.End(stageAcquire)
 	if t.session.Guard != nil {
-		err = t.effect(ctx, t.firstOrder+o.Slot, lease.Token())
+		err = t.underLock(ctx, t.order(o.Slot), lease)
 		o.End(stageEffect)
 	}
 	if t.hold > 0 {
@@ -71,6 +72,25 @@ func (t *task) do(ctx context.Context, o *load.Op) error {
 	unlocked := lease.Unlock(ctx)
 	o.End(stageRelease)
 	return errors.Join(err, unlocked)
+}
+
+// underLock has the effect end where the locker learns that the lock is lost.
+func (t *task) underLock(ctx context.Context, order int64, lease lock.Lease) error {
+	held, done := lock.Hold(ctx, lease)
+	defer done()
+	err := t.effect(held, order, lease.Token())
+	if cause := context.Cause(held); err != nil && errors.Is(cause, lock.ErrLost) {
+		return cause
+	}
+	return err
+}
+
+// order is the order of a slot.
+func (t *task) order(slot int64) int64 {
+	if t.hot {
+		slot %= t.distinct
+	}
+	return t.firstOrder + slot
 }
 
 // effect is the protected job: read the order; if it is unpaid, charge it.
@@ -129,7 +149,7 @@ func (t *task) try(ctx context.Context, slot int64) error {
 		return fmt.Errorf("taking a lock: %w", err)
 	}
 	if t.session.Guard != nil {
-		err = t.effect(ctx, t.firstOrder+slot, lease.Token())
+		err = t.underLock(ctx, t.order(slot), lease)
 	}
 	if unlocked := lease.Unlock(ctx); unlocked != nil {
 		err = errors.Join(err, fmt.Errorf("releasing it: %w", unlocked))

@@ -11,6 +11,7 @@ import (
 	"lockcost/env"
 	"lockcost/env/placement"
 	"lockcost/results"
+	"lockcost/workloads/lock"
 )
 
 // Progress is what is going on, for whoever watches. Done counts runs of
@@ -35,11 +36,8 @@ func Run(ctx context.Context, plan Plan, stack *env.Stack, folder *results.Folde
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, r.site.leave(ctx)) }()
-	for _, v := range r.variants {
-		watch(Progress{Step: "checking what the paths need: " + v.label(), Total: r.total})
-		if err := r.site.check(ctx, v); err != nil {
-			return nil, err
-		}
+	if err := r.check(ctx); err != nil {
+		return nil, err
 	}
 	if err := r.site.reach(ctx, results.Distance{}); err != nil {
 		return nil, err
@@ -64,8 +62,43 @@ type runner struct {
 	variants []variant
 	record   *results.Record
 
+	notRun      []string // variants that were left out, and why
 	total, done int
 	began       time.Time // of the first run
+}
+
+// check checks every variant, and leaves those out that a lenient plan can do
+// without.
+func (r *runner) check(ctx context.Context) error {
+	var able []variant
+	for _, v := range r.variants {
+		r.watch(Progress{Step: "checking what the paths need: " + v.label(), Total: r.total})
+		err := r.site.check(ctx, v)
+		switch {
+		case err == nil:
+			able = append(able, v)
+		case r.plan.Lenient && errors.Is(err, lock.ErrUnsupported):
+			r.notRun = append(r.notRun, err.Error())
+		default:
+			return err
+		}
+	}
+	r.variants = able
+	r.total = r.plan.Runs * len(able)
+	return nil
+}
+
+// openings measures what opening a session takes on each variant.
+func (r *runner) openings(ctx context.Context) error {
+	for i, v := range r.variants {
+		r.watch(Progress{Step: "measuring what it takes to open a session: " + v.label(), Total: r.total})
+		opening, err := r.site.measureOpenings(ctx, v)
+		if err != nil {
+			return err
+		}
+		r.record.Paths[i].SessionOpen = opening
+	}
+	return nil
 }
 
 // begin records everything that is known before the first run.
@@ -86,8 +119,14 @@ func (r *runner) begin(ctx context.Context) error {
 	r.record.Plan.Env = r.site.stack.Provider
 	r.record.Plan.Replicas = len(r.site.stack.Redis.Replicas)
 	r.record.Plan.Sentinels = len(r.site.stack.Redis.Sentinels)
+	r.record.Plan.NotRun = r.notRun
 	for _, v := range r.variants {
-		r.record.Paths = append(r.record.Paths, v.entry())
+		entry := v.entry()
+		entry.Durability = r.site.durability(v.path, environment)
+		r.record.Paths = append(r.record.Paths, entry)
+	}
+	if err := r.openings(ctx); err != nil {
+		return err
 	}
 	return r.keep()
 }

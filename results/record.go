@@ -196,6 +196,15 @@ type Run struct {
 	ClientTrip  *Trip              `json:"client_trip,omitempty"`
 	LinkFault   string             `json:"link_fault,omitempty"`
 	ServerCPU   map[string]float64 `json:"server_cpu_ns_per_op,omitempty"` // by server name
+	Renewals    *Renewals          `json:"renewals,omitempty"`             // of a watchdog; warm-up included
+}
+
+// Renewals are those of the locks that were held in a run.
+type Renewals struct {
+	Count  int64 `json:"count"`
+	Lost   int64 `json:"lost"`    // found that the lock was no longer ours
+	Failed int64 `json:"failed"`  // got no answer
+	MeanNS int64 `json:"mean_ns"` // round trip
 }
 
 // SpanName names a measured stretch of an operation.

@@ -1,209 +1,148 @@
 package workloads
 
 import (
-	"context"
-	"errors"
-	"iter"
-	"strconv"
-	"time"
-
-	"lockcost/env"
 	"lockcost/workloads/ledger"
 	"lockcost/workloads/lock"
 )
 
-// Pools are as large as the workers are many, up to these bounds: a session
-// that opened thousands of connections would measure those. Who waits for a
-// connection is recorded, and a verdict names it.
-const (
-	redisPool  = 256
-	ledgerPool = 128
-	maxPool    = 4096
+// The options that several paths have.
+var (
+	poolOption  = option{name: "pool", help: "connections of the lock client, 256 or one a worker by default"}
+	tokenOption = option{
+		name: "token", values: []string{"redis", "ledger", "etcd", "zookeeper"},
+		help: "minted by the lock's script, by the ledger's sequence, or as a revision of etcd or ZooKeeper",
+	}
+	guardOption = option{
+		name: "guard", values: []string{"none", "token"},
+		help: "of the ledger: none, or the lock's own token as in fencing",
+	}
 )
 
-var poolOption = option{name: "pool", help: "connections of the lock client, 256 or one a worker by default"}
-
-// Catalogue lists the paths, floors first.
+// Catalogue lists the paths: the floors, and then by kind.
 func Catalogue() []Path {
 	return []Path{
 		{
-			Name: "null", Floor: true,
+			Name: "null", Kind: KindFloor, Floor: true,
 			Summary: "no lock: the driver's own floor",
 			locker:  func(parts) (lock.Locker, error) { return lock.Null{}, nil },
 		},
 		{
-			Name: "ping", Floor: true,
+			Name: "ping", Kind: KindFloor, Floor: true,
 			Summary: "one PING instead of a lock: the floor of a round trip",
-			redis:   true,
-			locker:  func(p parts) (lock.Locker, error) { return lock.NewPing(p.client), nil },
+			service: Redis,
+			locker:  func(p parts) (lock.Locker, error) { return lock.NewPing(p.redis), nil },
 		},
 		{
-			Name:    "setnx",
+			Name: "setnx", Kind: KindOneServer,
 			Summary: "SET NX PX, released by compare-and-delete; nothing guards the ledger",
 			options: []option{
 				{name: "form", values: []string{string(lock.FormCommand), string(lock.FormScript)}, help: "one command, or SETNX and PEXPIRE in a script"},
 				poolOption,
 			},
-			redis:  true,
-			locker: func(p parts) (lock.Locker, error) { return lock.NewSetNX(p.client, lock.Form(p.value("form"))) },
+			service: Redis,
+			locker:  func(p parts) (lock.Locker, error) { return lock.NewSetNX(p.redis, lock.Form(p.value("form"))) },
 		},
 		{
-			Name:    "setnx-wait",
-			Summary: "the same, granted once WAIT has counted enough replicas, else undone",
+			Name: "watchdog", Kind: KindOneServer,
+			Summary: "the lock of setnx with the TTL as a lease that is renewed each third of it, as Redisson does",
 			options: []option{
-				{name: "round-trips", values: []string{"1", "2"}, help: "SET and WAIT pipelined, or one after the other"},
+				{name: "notify", values: []string{"no", "yes"}, help: "stop in silence when the lock is lost, or end the holder's context"},
 				poolOption,
 			},
-			redis: true, replica: true,
+			service: Redis,
+			locker:  newWatchdog,
+		},
+		{
+			Name: "setnx-wait", Kind: KindServers,
+			Summary: "setnx, granted once WAIT has counted enough replicas, else undone",
+			options: []option{
+				{name: "round-trips", values: []string{"1", "2"}, help: "SET and WAIT pipelined, or one after the other"},
+				{name: "connection", values: []string{"pooled", "shared"}, help: "a connection each, or one for all callers"},
+				poolOption,
+			},
+			service: Redis, replica: true,
 			locker: newSetNXWait,
 		},
 		{
-			Name:    "fencing",
-			Summary: "lock and token in one script; the ledger refuses a holder with an old token",
+			Name: "waitaof", Kind: KindServers,
+			Summary: "setnx, granted once WAITAOF has counted the disks of the primary and of enough replicas (Redis 7.2)",
+			options: []option{poolOption},
+			service: Redis, replica: true, synced: true,
+			locker: newWaitAOF,
+		},
+		{
+			Name: "redlock", Kind: KindServers,
+			Summary: "a lock on a majority of independent Redis servers, by redsync",
 			options: []option{
-				{name: "token", values: []string{"redis", "ledger"}, help: "minted by the lock's script, or by the ledger's sequence"},
+				{name: "fail-fast", values: []string{"no", "yes"}, help: "wait for every server's answer, or for a majority's"},
 				poolOption,
 			},
-			redis: true, tokens: true,
+			service: Independents,
+			locker:  newRedlock,
+		},
+		{
+			Name: "etcd", Kind: KindServers,
+			Summary: "a key with a lease in etcd, which a session keeps alive",
+			options: []option{guardOption},
+			service: Etcd,
+			locker:  func(p parts) (lock.Locker, error) { return lock.NewEtcd(p.etcd), nil },
+		},
+		{
+			Name: "zookeeper", Kind: KindServers,
+			Summary: "an ephemeral sequential node in ZooKeeper, as Curator's InterProcessMutex has it",
+			options: []option{guardOption},
+			service: ZooKeeper,
+			locker:  func(p parts) (lock.Locker, error) { return lock.NewZooKeeper(p.zookeeper), nil },
+		},
+		{
+			Name: "fencing", Kind: KindDownstream,
+			Summary: "lock and token in one script; the ledger refuses a holder with an old token",
+			options: []option{tokenOption, poolOption},
+			service: Redis, tokens: true,
 			locker: newFencing,
 			guard:  (*ledger.DB).Token,
 		},
 		{
-			Name:    "idempotent",
+			Name: "idempotent", Kind: KindDownstream,
 			Summary: "the lock of setnx; the ledger ignores a repeat by a unique key",
 			options: []option{poolOption},
-			redis:   true,
-			locker:  func(p parts) (lock.Locker, error) { return lock.NewSetNX(p.client, lock.FormCommand) },
+			service: Redis,
+			locker:  func(p parts) (lock.Locker, error) { return lock.NewSetNX(p.redis, lock.FormCommand) },
 			guard:   (*ledger.DB).UniqueKey,
+		},
+		{
+			Name: "optimistic", Kind: KindDownstream,
+			Summary: "no lock at all: the ledger refuses a charge whose order has changed since it was read",
+			locker:  func(parts) (lock.Locker, error) { return lock.Null{}, nil },
+			guard:   (*ledger.DB).Version,
+		},
+		{
+			Name: "combined", Kind: KindDownstream,
+			Summary: "lock, token and WAIT; the ledger refuses an old token and ignores a repeat",
+			options: []option{tokenOption, poolOption},
+			service: Redis, replica: true, tokens: true,
+			locker: newCombined,
+			guard:  (*ledger.DB).Combined,
 		},
 	}
 }
 
 // Floors are the paths that are measured beside all others.
 func Floors() []Path {
-	var floors []Path
+	return some(func(p Path) bool { return p.Floor })
+}
+
+// All are the paths but the floors.
+func All() []Path {
+	return some(func(p Path) bool { return !p.Floor })
+}
+
+func some(which func(Path) bool) []Path {
+	var found []Path
 	for _, p := range Catalogue() {
-		if p.Floor {
-			floors = append(floors, p)
+		if which(p) {
+			found = append(found, p)
 		}
 	}
-	return floors
-}
-
-// parts is what a locker is made of.
-type parts struct {
-	Path
-	Settings
-	client *lock.Client
-	db     *ledger.DB
-}
-
-func newSetNXWait(p parts) (lock.Locker, error) {
-	trips, err := strconv.Atoi(p.value("round-trips"))
-	if err != nil {
-		return nil, err
-	}
-	return lock.NewSetNXWait(p.client, lock.WaitOptions{
-		Replicas: p.WaitReplicas, Timeout: p.WaitTimeout, RoundTrips: trips,
-	})
-}
-
-func newFencing(p parts) (lock.Locker, error) {
-	if p.value("token") == "redis" {
-		return lock.NewFencing(p.client, p.Prefix), nil
-	}
-	if p.db == nil {
-		return nil, errors.New("token=ledger needs a ledger")
-	}
-	plain, err := lock.NewSetNX(p.client, lock.FormCommand)
-	if err != nil {
-		return nil, err
-	}
-	return lock.WithMinter(plain, p.db), nil
-}
-
-// open fills in the session, which is closed by the caller if it fails.
-func (p Path) open(ctx context.Context, stack *env.Stack, s Settings, session *Session) (err error) {
-	if p.redis {
-		if session.client, err = lock.Open(ctx, p.config(stack.Redis, s)); err != nil {
-			return err
-		}
-		session.PoolSize = session.client.PoolSize()
-		if err := session.client.LoadScripts(ctx); err != nil {
-			return err
-		}
-		if err := session.client.Fill(ctx); err != nil {
-			return err
-		}
-	}
-	if s.Ledger {
-		session.LedgerPoolSize = min(s.Workers, ledgerPool)
-		if session.db, err = ledger.Open(ctx, stack.Ledger, s.Tables, session.LedgerPoolSize); err != nil {
-			return err
-		}
-		if err := session.db.Fill(ctx); err != nil {
-			return err
-		}
-		session.Guard = p.guardOf(session.db)
-	}
-	session.Locker, err = p.locker(parts{p, s, session.client, session.db})
-	if err == nil && s.AcquireTimeout > 0 {
-		session.Locker = lock.Persist(session.Locker, s.AcquireTimeout)
-	}
-	return err
-}
-
-func (p Path) guardOf(db *ledger.DB) ledger.Guard {
-	if p.guard == nil {
-		return db.Plain()
-	}
-	return p.guard(db)
-}
-
-// replyMargin is how much longer than the longest wait a reply may take
-// where no operation's deadline ends it before.
-const replyMargin = time.Second
-
-func (p Path) config(r env.Redis, s Settings) lock.Config {
-	size := min(s.Workers, redisPool)
-	if given := p.value("pool"); given != "" {
-		size, _ = strconv.Atoi(given) // checked when it was set
-	}
-	return lock.Config{
-		Primary: r.Primary, Sentinels: r.Sentinels, MasterName: r.MasterName,
-		Via:      r.Via,
-		Username: r.Username, Password: r.Password, DB: r.DB,
-		SentinelUsername: r.SentinelUsername, SentinelPassword: r.SentinelPassword,
-		PoolSize:    size,
-		ReadTimeout: max(s.OpTimeout, s.WaitTimeout) + replyMargin,
-		TLS:         r.TLS,
-	}
-}
-
-// Check asks the servers for what the path needs beyond an answer, and says
-// what is missing and what to try.
-func (p Path) Check(ctx context.Context, session *Session, s Settings) error {
-	if session.client == nil {
-		return nil
-	}
-	needs := lock.Needs{Path: p.Label(), Prefix: s.Prefix, Tokens: p.tokens && p.value("token") == "redis"}
-	if p.replica {
-		needs.Replicas = s.WaitReplicas
-	}
-	return lock.Check(ctx, session.client, needs)
-}
-
-// RemoveKeys deletes those of keys that are there, and nothing else.
-func RemoveKeys(ctx context.Context, stack *env.Stack, keys iter.Seq[string]) error {
-	if stack.Redis.Primary == "" {
-		return nil
-	}
-	config := Path{}.config(stack.Redis, Settings{Workers: 1})
-	client, err := lock.Open(ctx, config)
-	if err != nil {
-		return err
-	}
-	defer client.Close()
-	_, err = client.Remove(ctx, keys)
-	return err
+	return found
 }

@@ -5,8 +5,6 @@
 package workloads
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -14,7 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"lockcost/env"
 	"lockcost/workloads/ledger"
 	"lockcost/workloads/lock"
 )
@@ -23,16 +20,29 @@ import (
 type Path struct {
 	Name    string
 	Summary string // one line
+	Kind    Kind   // how it is made safe
 	Floor   bool   // measured beside the paths and compared with none
 	options []option
 	chosen  map[string]string
 
-	redis   bool // whether its locker talks to Redis
-	replica bool // whether it needs acknowledging replicas
-	tokens  bool // whether it can mint tokens in Redis
+	service Service // of its locks; "" for none
+	replica bool    // whether it needs acknowledging replicas
+	synced  bool    // whether it needs Redis to sync its append-only file at each write
+	tokens  bool    // whether it can mint tokens in Redis
 	locker  func(parts) (lock.Locker, error)
 	guard   func(*ledger.DB) ledger.Guard // nil: the plain one, which a path can do without
 }
+
+// Kind is how a path is made safe, if it is.
+type Kind string
+
+// The kinds.
+const (
+	KindFloor      Kind = "floor"      // no lock at all
+	KindOneServer  Kind = "one-server" // one server's word is enough for a grant
+	KindServers    Kind = "servers"    // several servers have the lock when it is granted
+	KindDownstream Kind = "downstream" // the ledger refuses what a lost lock lets through
+)
 
 // option is a setting of a path's own, written name:option=value.
 type option struct {
@@ -48,9 +58,13 @@ type Settings struct {
 	AcquireTimeout time.Duration // 0: one attempt
 	WaitReplicas   int
 	WaitTimeout    time.Duration
-	Workers        int // operations in flight, to size the pools by
+	TTL            time.Duration // of locks, and so of the sessions that hold them in etcd and ZooKeeper
+	Workers        int           // operations in flight, to size the pools by
 	Ledger         bool
 	Tables         string // prefix of the ledger's tables
+	// RedlockNodes, EtcdNodes and ZooKeeperNodes are how many servers are
+	// started; 0 for the defaults.
+	RedlockNodes, EtcdNodes, ZooKeeperNodes int
 }
 
 // Find returns the path of that name, with options: "setnx",
@@ -159,69 +173,25 @@ func (p Path) value(name string) string {
 
 // Guarded tells whether the path is more than its lock, and so makes no
 // sense without a ledger.
-func (p Path) Guarded() bool { return p.guard != nil }
+func (p Path) Guarded() bool { return p.guarding() != nil }
 
-// Remote tells whether the path talks to Redis, and so depends on how far
-// that is.
-func (p Path) Remote() bool { return p.redis }
+// guarding is the path's guard, which an option may choose; nil for the plain
+// one.
+func (p Path) guarding() func(*ledger.DB) ledger.Guard {
+	if p.value("guard") == "token" {
+		return (*ledger.DB).Token
+	}
+	return p.guard
+}
+
+// Remote tells whether the path talks to a lock service, and so depends on how
+// far that is.
+func (p Path) Remote() bool { return p.service != "" }
+
+// Synced tells whether the path needs a Redis that syncs its append-only file
+// before each reply.
+func (p Path) Synced() bool { return p.synced }
 
 // Replicated tells whether the path waits for replicas, and so depends on
 // how far they are.
 func (p Path) Replicated() bool { return p.replica }
-
-// Needs is the stack that the path must have.
-func (p Path) Needs(s Settings) env.Spec {
-	spec := env.Spec{Ledger: s.Ledger || p.Guarded()}
-	if p.replica {
-		spec.Replicas = s.WaitReplicas
-	}
-	return spec
-}
-
-// Session is a path that is open on a stack, with connections of its own,
-// all of them established.
-type Session struct {
-	Locker lock.Locker
-	Guard  ledger.Guard // nil where there is no ledger
-	// PoolSize and LedgerPoolSize are the numbers of connections, 0 where
-	// there are none.
-	PoolSize       int
-	LedgerPoolSize int
-
-	client *lock.Client
-	db     *ledger.DB
-}
-
-// PoolWaits is how long operations have stood in line for a connection of the
-// lock client and of the ledger so far, added up.
-func (s *Session) PoolWaits() (lock, ledger time.Duration) {
-	if s.client != nil {
-		lock = s.client.PoolWait()
-	}
-	if s.db != nil {
-		ledger = s.db.PoolWait()
-	}
-	return lock, ledger
-}
-
-// Close ends the session's connections.
-func (s *Session) Close() error {
-	var errs []error
-	if s.client != nil {
-		errs = append(errs, s.client.Close())
-	}
-	if s.db != nil {
-		errs = append(errs, s.db.Close())
-	}
-	return errors.Join(errs...)
-}
-
-// Open opens the path on the stack: connections are established and scripts
-// loaded, so that none of it falls into a measurement.
-func (p Path) Open(ctx context.Context, stack *env.Stack, s Settings) (*Session, error) {
-	session := &Session{}
-	if err := p.open(ctx, stack, s, session); err != nil {
-		return nil, errors.Join(fmt.Errorf("path %s: %w", p.Label(), err), session.Close())
-	}
-	return session, nil
-}

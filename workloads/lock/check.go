@@ -17,6 +17,7 @@ type Needs struct {
 	Path     string // its name, for messages: setnx-wait
 	Replicas int    // how many WAIT is to wait for; 0 for a path without WAIT
 	Tokens   bool   // it mints tokens in Redis
+	WaitAOF  bool   // it waits by WAITAOF
 	Prefix   string // of its keys
 }
 

@@ -60,6 +60,8 @@ var (
 	// ErrUnreplicated: the lock was written, but too few replicas
 	// acknowledged it in time, so it was undone and not granted.
 	ErrUnreplicated = errors.New("lock was not acknowledged by enough replicas")
+	// ErrUnsupported: the server is too old for the locker, or is not set for it.
+	ErrUnsupported = errors.New("not supported by the server")
 	// ErrLost: the lock was no longer ours when it was to be released.
 	ErrLost = errors.New("lock was no longer ours")
 )

@@ -21,6 +21,9 @@ type WaitOptions struct {
 	// RoundTrips is 1 (also 0) to send SET and WAIT together, 2 to send WAIT
 	// once SET has been granted.
 	RoundTrips int
+	// Shared has all callers' commands go over one connection, in the order
+	// of their calls.
+	Shared bool
 }
 
 // SetNXWait is SetNX whose grant waits for replicas: SET, and WAIT on the
