@@ -32,6 +32,14 @@ func verdictCell(p Path) string {
 	return fmt.Sprintf("%s of %d", strings.Join(parts, ", "), len(p.Runs))
 }
 
+// durabilityCell is where the lock is when it is granted.
+func durabilityCell(p Path) string {
+	if p.Durability == nil && !p.Lockless() {
+		return absent // an older record
+	}
+	return p.Durability.Text()
+}
+
 // achievedCell is the median of the rates of the runs that count.
 func achievedCell(p Path) string {
 	var rates []float64
@@ -107,8 +115,8 @@ func (p Path) isControl() bool { return p.Path == "idempotent" && len(p.Options)
 
 // tally sums how operations ended, over the runs that count.
 type tally struct {
-	completed, granted, refused, expired int64
-	errors                               map[string]int64
+	completed, granted, held, unreplicated, expired int64
+	errors                                          map[string]int64
 }
 
 func (p Path) tally() tally {
@@ -116,7 +124,8 @@ func (p Path) tally() tally {
 	for _, run := range p.Usable() {
 		t.completed += run.Completed
 		t.granted += run.Granted
-		t.refused += run.Held + run.Unreplicated
+		t.held += run.Held
+		t.unreplicated += run.Unreplicated
 		t.expired += run.Expired
 		for kind, n := range run.Errors {
 			t.errors[kind] += n
@@ -132,10 +141,47 @@ func outcomeCells(p Path) []string {
 	if t.completed == 0 {
 		return []string{absent, absent, absent, fmt.Sprint(t.expired)}
 	}
-	var errors int64
-	for _, n := range t.errors {
-		errors += n
-	}
-	share := func(n int64) string { return percent(float64(n) / float64(t.completed)) }
-	return []string{share(t.granted), share(t.refused), fmt.Sprint(errors), fmt.Sprint(t.expired)}
+	return []string{t.share(t.granted), t.share(t.held + t.unreplicated), fmt.Sprint(t.failed()), fmt.Sprint(t.expired)}
 }
+
+// endCells are outcomeCells with the refused by what refused them, how many
+// were granted in a second, and the response of what was refused, which are
+// absent where there are none.
+func endCells(p Path) []string {
+	t := p.tally()
+	if t.completed == 0 {
+		return []string{absent, absent, absent, absent, absent, fmt.Sprint(t.expired), absent, absent}
+	}
+	unreplicated := absent
+	if t.unreplicated > 0 {
+		unreplicated = t.share(t.unreplicated)
+	}
+	return []string{t.share(t.granted), grantedCell(p), t.share(t.held), unreplicated, fmt.Sprint(t.failed()), fmt.Sprint(t.expired),
+		levelCell(p, SpanRefused, P50, false), levelCell(p, SpanRefused, P99, false)}
+}
+
+// grantedCell is the median over the runs that count of their rates of
+// grants.
+func grantedCell(p Path) string {
+	var rates []float64
+	for _, run := range p.Usable() {
+		if run.Completed > 0 {
+			rates = append(rates, run.AchievedPerS*float64(run.Granted)/float64(run.Completed))
+		}
+	}
+	if len(rates) == 0 {
+		return absent
+	}
+	return fmt.Sprintf("%.4g", medianOf(rates).center)
+}
+
+// failed counts the errors of all kinds.
+func (t tally) failed() (n int64) {
+	for _, count := range t.errors {
+		n += count
+	}
+	return n
+}
+
+// share is a part of the completed operations.
+func (t tally) share(n int64) string { return percent(float64(n) / float64(t.completed)) }

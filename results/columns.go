@@ -1,6 +1,7 @@
 package results
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -13,13 +14,15 @@ type columns [][]string
 
 // lines renders the rows, indented by two, with blanks at their ends cut. A
 // first cell far longer than its column's others stands on a line of its own.
+// A row that is shorter than the first one ends in a text, which takes the
+// room of the cells that the row lacks.
 func (c columns) lines() []string {
 	widths := c.widths()
 	var lines []string
 	for _, row := range c {
 		var b strings.Builder
 		for i, cell := range row {
-			if i == 0 && utf8.RuneCountInString(cell) > widths[0] {
+			if i == 0 && len(row) > 1 && utf8.RuneCountInString(cell) > widths[0] {
 				lines = append(lines, "  "+cell)
 				cell = ""
 			}
@@ -41,13 +44,30 @@ func (c columns) widths() []int {
 				widths = append(widths, 0)
 			}
 			n := utf8.RuneCountInString(cell)
-			if i == 0 && n > labelWidth {
+			if i == 0 && n > labelWidth || i == len(row)-1 && len(row) < len(c[0]) {
 				continue
 			}
 			widths[i] = max(widths[i], n)
 		}
 	}
 	return widths
+}
+
+// withoutEmpty leaves out the columns, but for the first, in which no row below
+// the names has anything.
+func (c columns) withoutEmpty() columns {
+	kept := make(columns, len(c))
+	for i := range c[0] {
+		filled := slices.ContainsFunc(c[1:], func(row []string) bool {
+			return i < len(row) && row[i] != absent && row[i] != ""
+		})
+		for at, row := range c {
+			if i < len(row) && (i == 0 || filled) {
+				kept[at] = append(kept[at], row[i])
+			}
+		}
+	}
+	return kept
 }
 
 // fits says whether all lines keep to the table's width.

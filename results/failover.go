@@ -42,6 +42,7 @@ type Scenario struct {
 	Summary     string            `json:"summary"`           // one line: what is done
 	Path        string            `json:"path"`
 	Options     map[string]string `json:"options"`
+	Kind        Kind              `json:"kind,omitempty"` // of the path, as in a run's record; "" in older ones
 	Replicas    int               `json:"replicas"`
 	DownAfterNS int64             `json:"down_after_ns"`
 	ReplicaRTT  int64             `json:"replica_rtt_ns"`

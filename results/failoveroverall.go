@@ -11,7 +11,11 @@ type passed struct{ in, of []string } // labels of scenarios
 
 // overall is, for each path, what it let through at least once and where.
 func (t *failoverTable) overall() {
-	paths, passes := t.passes()
+	groups, passes := t.passes()
+	var paths []string
+	for _, g := range groups {
+		paths = append(paths, g.Items...)
+	}
 	if len(paths) == 0 {
 		return
 	}
@@ -30,12 +34,17 @@ func (t *failoverTable) overall() {
 		names = append(names, event.words())
 	}
 	rows := headed(names...)
-	for _, path := range paths {
-		row := []string{path}
-		for _, event := range events {
-			row = append(row, passCell(passes[path][event]))
+	for _, g := range groups {
+		if g.Kind != "" {
+			rows = append(rows, append([]string{"-- " + g.Kind.Title()}, make([]string, len(events))...))
 		}
-		rows = append(rows, row)
+		for _, path := range g.Items {
+			row := []string{path}
+			for _, event := range events {
+				row = append(row, passCell(passes[path][event]))
+			}
+			rows = append(rows, row)
+		}
 	}
 	t.grid(rows)
 	for _, path := range paths {
@@ -47,16 +56,19 @@ func (t *failoverTable) overall() {
 	}
 }
 
-// passes are gathered from the shares: paths in the order in which they
-// first stand.
-func (t *failoverTable) passes() (paths []string, passes map[string]map[Event]passed) {
+// passes are gathered from the shares: paths by kind, in the order in which
+// they first stand.
+func (t *failoverTable) passes() (groups []KindGroup[string], passes map[string]map[Event]passed) {
 	passes = map[string]map[Event]passed{}
+	var paths []string
+	kinds := map[string]Kind{}
 	for _, b := range t.blocks {
 		for _, s := range b.paths {
 			path := s.PathLabel()
 			if passes[path] == nil {
 				passes[path] = map[Event]passed{}
 				paths = append(paths, path)
+				kinds[path] = s.Kind
 			}
 			for event, share := range s.Shares {
 				p := passes[path][event]
@@ -68,7 +80,7 @@ func (t *failoverTable) passes() (paths []string, passes map[string]map[Event]pa
 			}
 		}
 	}
-	return paths, passes
+	return GroupByKind(paths, func(path string) Kind { return kinds[path] }), passes
 }
 
 func passCell(p passed) string {

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 )
@@ -43,7 +44,8 @@ type failoverBlock struct {
 }
 
 // blocks groups the entries by label, in the order in which these first
-// stand. Entries without a trial are left out.
+// stand, and within a label by their paths' kinds. Entries without a trial are
+// left out.
 func (f *Failover) blocks() []failoverBlock {
 	var blocks []failoverBlock
 	at := map[string]int{}
@@ -59,6 +61,9 @@ func (f *Failover) blocks() []failoverBlock {
 			blocks = append(blocks, failoverBlock{label: label})
 		}
 		blocks[i].paths = append(blocks[i].paths, s)
+	}
+	for _, b := range blocks {
+		slices.SortStableFunc(b.paths, func(a, b Scenario) int { return a.Kind.rank() - b.Kind.rank() })
 	}
 	return blocks
 }

@@ -18,6 +18,7 @@ func (r *Record) notes() []string {
 	notes = append(notes, r.errorNotes()...)
 	notes = append(notes, r.testNote()...)
 	notes = append(notes, r.controlNote()...)
+	notes = append(notes, r.locklessNote()...)
 	notes = append(notes, r.waitNote()...)
 	notes = append(notes, r.costNote()...)
 	notes = append(notes, r.sampleNotes()...)
@@ -186,6 +187,20 @@ func (r *Record) controlNote() []string {
 	return nil
 }
 
+// locklessNote says why a path without a lock has no cost of acquire.
+func (r *Record) locklessNote() []string {
+	for _, p := range r.Paths {
+		if p.Lockless() {
+			note := p.Label() + " takes no lock: there is nothing to acquire, and no cost of acquire is given."
+			if r.Plan.Effect == EffectCharge {
+				note += " What it costs shows in the whole job."
+			}
+			return []string{note}
+		}
+	}
+	return nil
+}
+
 // costNote says what costs are, where there are any.
 func (r *Record) costNote() []string {
 	costs, client := false, false
@@ -244,12 +259,13 @@ func (r *Record) sampleNotes() []string {
 	var few, missing, failing, bounds []string
 	for _, p := range r.Paths {
 		switch l, ok := p.Summary[SpanAcquire][P50]; {
+		case p.Lockless():
 		case ok && l.LowNS == nil && !p.Floor:
 			few = append(few, fmt.Sprintf("%s (%d)", p.Label(), l.N))
 		case !ok && p.tally().completed > 0 && !p.Floor:
 			failing = append(failing, p.Label())
 		}
-		if _, ok := p.Summary[SpanAcquire][P999]; !ok && p.tally().granted > 0 && !p.Floor {
+		if _, ok := p.Summary[SpanAcquire][P999]; !ok && p.tally().granted > 0 && !p.Floor && !p.Lockless() {
 			missing = append(missing, p.Label())
 		}
 		if bounded(p.Usable()) {

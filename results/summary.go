@@ -24,10 +24,19 @@ func (r *Record) Summarize() {
 		p.Cost = nil
 		if base, found := r.baseOf(*p); found && !p.Floor && !p.IsBaseline() {
 			p.Cost = costs(usable, base.Usable())
+			if p.Lockless() {
+				for _, span := range lockSpans {
+					delete(p.Cost, span)
+				}
+			}
 		}
 	}
 	r.correct()
 }
+
+// lockSpans have no cost where there is no lock: what they take is no part of
+// the path's price, and a comparison with setnx would say nothing.
+var lockSpans = []SpanName{SpanAcquire, SpanAcquireService, SpanRelease}
 
 // IsBaseline tells whether costs are stated against the path: setnx without
 // options.

@@ -16,14 +16,17 @@ func WriteTable(w io.Writer, r *Record) error {
 	out := bufio.NewWriter(w)
 	t := table{page: page{out}, record: r}
 	t.header()
+	t.notRun()
 	t.acquire()
 	t.costs("Cost of the lock: acquire against setnx, block by block", SpanAcquire)
 	if r.Plan.Effect == EffectCharge {
 		t.jobs()
 		t.costs("Cost of the whole job: total against setnx, block by block", SpanTotal)
-	} else {
+	}
+	if r.Plan.Effect != EffectCharge || r.Plan.contended() {
 		t.outcomes()
 	}
+	t.openings()
 	t.floors()
 	t.notes()
 	return out.Flush()
@@ -72,20 +75,37 @@ func (t *table) acquire() {
 	t.title("Acquire, as the caller waits for it: median over runs" + t.intervalTitle())
 	var lines []string
 	for intervals := 3; intervals >= 0; intervals-- {
-		rows := columns{{"path", "verdict", "achieved", "P50", "P99", "P99.9"}}
-		for _, p := range t.paths(false) {
-			rows = append(rows, acquireRow(p, intervals))
-		}
-		if lines = rows.lines(); fits(lines) {
+		rows := columns{{"path", "lock is in", "verdict", "achieved", "P50", "P99", "P99.9"}}
+		rows = t.grouped(rows, func(p Path) columns { return columns{acquireRow(p, intervals)} })
+		if lines = rows.withoutEmpty().lines(); fits(lines) {
 			break
 		}
 	}
 	t.print(lines)
 }
 
+// grouped adds the rows of every path that is no floor, those of a kind below
+// a heading.
+func (t *table) grouped(rows columns, of func(Path) columns) columns {
+	for _, g := range t.record.kinds(false) {
+		var own columns
+		for _, p := range g.Items {
+			own = append(own, of(p)...)
+		}
+		if len(own) > 0 && g.Kind != "" {
+			rows = append(rows, []string{"-- " + g.Kind.Title()})
+		}
+		rows = append(rows, own...)
+	}
+	return rows
+}
+
 // acquireRow gives the first so many percentiles their intervals.
 func acquireRow(p Path, intervals int) []string {
-	row := []string{p.Label(), verdictCell(p), achievedCell(p)}
+	row := []string{p.Label(), durabilityCell(p), verdictCell(p), achievedCell(p)}
+	if p.Lockless() {
+		return append(row, "nothing to acquire: see the whole job")
+	}
 	for i, percentile := range []Percentile{P50, P99, P999} {
 		row = append(row, levelCell(p, SpanAcquire, percentile, i < intervals))
 	}
@@ -95,17 +115,7 @@ func acquireRow(p Path, intervals int) []string {
 // costs is one span's cost of every path that has one.
 func (t *table) costs(title string, span SpanName) {
 	rows := columns{{"path", "at", "ratio", "difference", "p (Holm)", ""}}
-	for _, p := range t.paths(false) {
-		label := p.Label()
-		for _, percentile := range []Percentile{P50, P99, P999} {
-			c, ok := p.Cost[span][percentile]
-			if !ok {
-				continue
-			}
-			rows = append(rows, []string{label, percentile.Title(), ratioCell(c), deltaCell(c), pCell(c), controlCell(p, span)})
-			label = ""
-		}
-	}
+	rows = t.grouped(rows, func(p Path) columns { return costRows(p, span) })
 	if len(rows) == 1 {
 		return
 	}
@@ -113,25 +123,73 @@ func (t *table) costs(title string, span SpanName) {
 	t.print(rows.lines())
 }
 
-// jobs is the whole job and how operations ended.
-func (t *table) jobs() {
-	t.title("The whole job, and how operations ended")
-	rows := columns{{"path", "P50", "P99", "granted", "refused", "errors", "expired"}}
-	for _, p := range t.paths(false) {
-		row := []string{p.Label(), levelCell(p, SpanTotal, P50, true), levelCell(p, SpanTotal, P99, true)}
-		rows = append(rows, append(row, outcomeCells(p)...))
+// costRows are a row for each percentile that has a cost.
+func costRows(p Path, span SpanName) columns {
+	var rows columns
+	label := p.Label()
+	for _, percentile := range []Percentile{P50, P99, P999} {
+		c, ok := p.Cost[span][percentile]
+		if !ok {
+			continue
+		}
+		rows = append(rows, []string{label, percentile.Title(), ratioCell(c), deltaCell(c), pCell(c), controlCell(p, span)})
+		label = ""
 	}
+	return rows
+}
+
+// jobs is the whole job and, where locks do not wait for each other, how
+// operations ended.
+func (t *table) jobs() {
+	title, names := "The whole job", []string{"path", "P50", "P99"}
+	if !t.record.Plan.contended() {
+		title, names = title+", and how operations ended", append(names, "granted", "refused", "errors", "expired")
+	}
+	t.title(title)
+	rows := t.grouped(columns{names}, func(p Path) columns {
+		row := []string{p.Label(), levelCell(p, SpanTotal, P50, true), levelCell(p, SpanTotal, P99, true)}
+		if !t.record.Plan.contended() {
+			row = append(row, outcomeCells(p)...)
+		}
+		return columns{row}
+	})
 	t.print(rows.lines())
 }
 
-// outcomes is how operations ended where there was no job under the lock.
+// outcomes is how operations ended where there was no job under the lock, and
+// where locks were held by others: how many were refused, and after what time.
 func (t *table) outcomes() {
 	t.title("How operations ended")
-	rows := columns{{"path", "granted", "refused", "errors", "expired"}}
-	for _, p := range t.paths(false) {
-		rows = append(rows, append([]string{p.Label()}, outcomeCells(p)...))
+	rows := columns{{"path", "granted", "granted/s", "held", "unreplicated", "errors", "expired", "refused P50", "refused P99"}}
+	rows = t.grouped(rows, func(p Path) columns { return columns{append([]string{p.Label()}, endCells(p)...)} })
+	t.print(rows.withoutEmpty().lines())
+}
+
+// openings is what it took to open sessions, of the paths that say so.
+func (t *table) openings() {
+	rows := columns{{"path", "P50", "from", "to", "sessions"}}
+	all := func(p Path) columns {
+		if p.SessionOpen == nil {
+			return nil
+		}
+		o := *p.SessionOpen
+		return columns{{p.Label(), FormatDuration(o.P50NS), FormatDuration(o.MinNS), FormatDuration(o.MaxNS), fmt.Sprint(o.Count)}}
 	}
-	t.print(rows.lines())
+	if rows = t.grouped(rows, all); len(rows) > 1 {
+		t.title("Opening a session: what a path needs before its first lock, opened one after the other")
+		t.print(rows.lines())
+	}
+}
+
+// notRun lists the paths that were asked for and could not be run.
+func (t *table) notRun() {
+	if len(t.record.Plan.NotRun) == 0 {
+		return
+	}
+	t.title("Not run")
+	for _, why := range t.record.Plan.NotRun {
+		t.print(wrap("  - ", "    ", strings.TrimSpace(why)))
+	}
 }
 
 // floors are null and ping: what the loop and the network take by themselves.
@@ -195,11 +253,17 @@ func (t *table) notes() {
 	}
 }
 
+// contended tells whether operations may ask for a lock that another has.
+func (p Plan) contended() bool { return p.Keys > 0 || p.Orders > 0 || p.AcquireTimeoutNS > 0 }
+
 // contention is what of the plan makes locks wait for each other.
 func contention(plan Plan) string {
 	text := ""
 	if plan.Keys > 0 {
 		text += fmt.Sprintf("; %d keys", plan.Keys)
+	}
+	if plan.Orders > 0 {
+		text += fmt.Sprintf("; %d hot orders", plan.Orders)
 	}
 	if plan.HoldNS > 0 {
 		text += fmt.Sprintf("; each lock held for %s", time.Duration(plan.HoldNS))
