@@ -59,9 +59,14 @@ func (g fencing) Read(ctx context.Context, order int64, token uint64) (Order, er
 // Charge returns Charged, or Stale where another reading has raised the
 // fence since.
 func (g fencing) Charge(ctx context.Context, o Order, token uint64) (Outcome, error) {
+	return g.db.pay(ctx, g.charge(o, token))
+}
+
+// charge is the charge of o that is refused unless the fence is still ours.
+func (g fencing) charge(o Order, token uint64) charge {
 	c := g.db.newCharge(o, token)
 	c.update = g.db.payOrder(" AND fence = ? AND fence_holder = ?")
 	c.args = append(c.args, token, o.holder)
 	c.refused = ErrStale
-	return g.db.pay(ctx, c)
+	return c
 }
