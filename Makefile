@@ -35,7 +35,7 @@ help:
 	@echo "make test     install what is missing, run the tests against real servers"
 	@echo "make bench    go test -bench, read by benchstat"
 	@echo "make build    bin/lockcost"
-	@echo "make deps     the servers, by apt"
+	@echo "make deps     the servers: by apt, and etcd from its Go module"
 	@echo "make image    an image with the servers, for --env container without a registry"
 	@echo "make lint     gofmt, vet (Linux and macOS), staticcheck"
 	@echo "make clean    remove what was built and the runs that are not kept"
@@ -71,7 +71,9 @@ bench: deps
 	go tool benchstat -col /path bin/bench.out
 
 deps:
-	@sh env/deps.sh redis-server=redis-server mariadbd=mariadb-server-core
+	@sh env/deps.sh redis-server=redis-server mariadbd=mariadb-server-core \
+		java=default-jre-headless /usr/share/java/zookeeper.jar=libzookeeper-java
+	@sh env/etcd.sh
 
 # What only the tests need: Java reads the interval logs that we write, and
 # what talks to Redis is tried on other versions of it. The mirror has the
@@ -81,7 +83,7 @@ SERVERS := $${XDG_CACHE_HOME:-$$HOME/.cache}/lockcost/servers
 SUITES  := trixie,questing,resolute
 
 test-deps:
-	@sh env/deps.sh java=default-jre-headless /usr/share/java/hdrhistogram.jar=libhdrhistogram-java
+	@sh env/deps.sh /usr/share/java/hdrhistogram.jar=libhdrhistogram-java
 	@sh env/unpack.sh "$(SERVERS)/valkey-8" $(SUITES) valkey-tools valkey-server || [ -z "$$CI" ]
 	@sh env/unpack.sh "$(SERVERS)/redis-8" $(SUITES) redis-tools redis-server || [ -z "$$CI" ]
 

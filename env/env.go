@@ -151,6 +151,9 @@ type Etcd struct {
 	Endpoints          []string // host:port of every member; none for no cluster
 	Username, Password string
 	TLS                *tls.Config // nil for none
+	// Heartbeat and ElectionTimeout are as servers that are ours were started
+	// with, which etcd does not tell; 0 where they are not known.
+	Heartbeat, ElectionTimeout time.Duration
 }
 
 // ZooKeeper says how to reach a ZooKeeper ensemble.

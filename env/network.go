@@ -9,10 +9,11 @@ import (
 // replica to the primary, from the Sentinels to the primary, from its peers to
 // each member of etcd, and from each of two clients to every server but the
 // Sentinels and the ledger. ZooKeeper's servers reach each other without a
-// link: they tell each other where they are themselves. Links lead to where the nodes were when
-// the stack was started: once a Sentinel has told a replica of another
-// primary, that replica goes there without a link. An old primary that comes
-// back is made a replica through the Sentinels' link, and known by it.
+// link: they tell each other where they are themselves. Links lead to where
+// the nodes were when the stack was started: once a Sentinel has told a replica
+// of another primary, that replica goes there without a link. An old primary
+// that comes back is made a replica through the Sentinels' link, and known by
+// it.
 type Network interface {
 	// Set puts one way into a state, at once, for the connections that are
 	// open and for those to come. Bytes that are held back when a state
@@ -28,7 +29,8 @@ type Network interface {
 	// and so is all by a client that is none of Clients.
 	Redis(client string) Redis
 	// Address is where a client reaches a node by a link of its own: one of
-	// the Clients, and a node of etcd, of ZooKeeper, or a Redis server.
+	// the Clients, and a node of etcd, of ZooKeeper, or a Redis server; "" for
+	// any other.
 	Address(client, node string) string
 	// Check tells whether every replica still reaches the primary by its
 	// link, in whatever state that is. Its error names the one that goes

@@ -13,7 +13,8 @@ import (
 )
 
 // distance puts the servers of a stack at a distance. Replicas have links to
-// the primary of the stack's start, and clients one to each Redis server.
+// the primary of the stack's start, and clients one to each server that they
+// reach.
 // After a failover there is no distance to be set: the links would lead to
 // what is no primary any more.
 type distance struct {
@@ -21,7 +22,7 @@ type distance struct {
 	replicas  []*server
 	sentinels []*server
 	// toPrimary is the replicas' links, toServers the clients': to the
-	// primary and then to each replica.
+	// primary, each replica, and the servers of the other kinds.
 	toPrimary, toServers *links
 }
 
@@ -36,10 +37,11 @@ func (b *builder) distance() *distance {
 		toPrimary: &links{stack: b.stack, name: "replicas", cpus: b.spec.Pin},
 		toServers: &links{stack: b.stack, name: "clients", cpus: b.spec.Pin},
 	}
-	d.toServers.targets = []string{b.primary.addr()}
-	for _, v := range b.replicas {
-		d.toPrimary.targets = append(d.toPrimary.targets, b.primary.addr())
-		d.toServers.targets = append(d.toServers.targets, v.addr())
+	for range b.replicas {
+		d.toPrimary.add(b.primary)
+	}
+	for _, v := range b.served() {
+		d.toServers.add(v)
 	}
 	return d
 }
@@ -60,6 +62,8 @@ func (d *distance) set(ctx context.Context, replica, client, jitter time.Duratio
 		return errors.New("a time below 0")
 	case replica > 0 && len(d.replicas) == 0:
 		return errors.New("the stack has no replicas")
+	case client > 0 && len(d.toServers.targets) == 0:
+		return errors.New("the stack has no server that clients reach by a link")
 	}
 	if err := d.stillPrimary(ctx); err != nil {
 		return err
@@ -78,6 +82,9 @@ func (d *distance) set(ctx context.Context, replica, client, jitter time.Duratio
 
 // stillPrimary checks that there was no failover.
 func (d *distance) stillPrimary(ctx context.Context) error {
+	if d.primary == nil {
+		return nil
+	}
 	info, err := d.primary.info(ctx, "replication")
 	if err != nil {
 		return fmt.Errorf("%s on %s: %w", d.primary.name(), d.primary.addr(), err)
@@ -91,6 +98,9 @@ func (d *distance) stillPrimary(ctx context.Context) error {
 // route sends each replica by its way, and waits until the primary counts all
 // of them as online.
 func (d *distance) route(ctx context.Context) error {
+	if d.primary == nil {
+		return nil
+	}
 	g, gctx := errgroup.WithContext(ctx)
 	for i, v := range d.replicas {
 		g.Go(func() error {
@@ -159,6 +169,9 @@ func (d *distance) Check(ctx context.Context) error {
 	running.Wait()
 	if err := errors.Join(errs...); err != nil {
 		return err
+	}
+	if d.primary == nil {
+		return nil
 	}
 	// Last, since a replica that goes astray is what it may suffer from.
 	if err := d.primary.replicasOnline(ctx, len(d.replicas)); err != nil {

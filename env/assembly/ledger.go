@@ -26,7 +26,10 @@ func (b *builder) startLedger(ctx context.Context) error {
 	}
 	password := randomHex(16)
 	dsn := ledgerConfig(b.ledger.addr(), password)
-	b.ledger.answers = func(ctx context.Context) error { return ping(ctx, dsn) }
+	// Each life of the server is made as durable as it is to be, and answers
+	// only then.
+	durability := ledgerDurability(b.spec.Durability)
+	b.ledger.answers = func(ctx context.Context) error { return ping(ctx, dsn, durability...) }
 	b.ledgerDSN = dsn.FormatDSN()
 	return b.launch(ctx, b.ledger, welcome(password))
 }
@@ -48,8 +51,9 @@ func ledgerConfig(addr, password string) *mysql.Config {
 	return c
 }
 
-// ping checks that the ledger lets its user in and answers.
-func ping(ctx context.Context, dsn *mysql.Config) error {
+// ping checks that the ledger lets its user in and answers, and runs
+// statements.
+func ping(ctx context.Context, dsn *mysql.Config, statements ...string) error {
 	c := dsn.Clone()
 	c.Timeout, c.ReadTimeout, c.WriteTimeout = ledgerTimeout, ledgerTimeout, ledgerTimeout
 	c.Logger = &mysql.NopLogger{}
@@ -59,7 +63,15 @@ func ping(ctx context.Context, dsn *mysql.Config) error {
 	}
 	db := sql.OpenDB(connector)
 	defer db.Close()
-	return db.PingContext(ctx)
+	if err := db.PingContext(ctx); err != nil {
+		return err
+	}
+	for _, s := range statements {
+		if _, err := db.ExecContext(ctx, s); err != nil {
+			return fmt.Errorf("%s: %w", s, err)
+		}
+	}
+	return nil
 }
 
 // randomHex returns n random bytes in hexadecimal.

@@ -3,14 +3,26 @@ package assembly
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"lockcost/env"
 	"lockcost/env/link"
 )
 
-// linkProbe is what every Redis answers, if only by an error.
-const linkProbe = "PING\r\n"
+// linkProbes is what servers of a kind are asked, for a round trip to be
+// measured by it. Every Redis answers a PING, if only by an error.
+var linkProbes = map[env.Kind]link.Probe{
+	env.KindRedis: {Question: []byte("PING\r\n")},
+	env.KindEtcd:  {Question: []byte("GET /version HTTP/1.1\r\nHost: etcd\r\n\r\n")},
+	env.KindZooKeeper: {
+		// A request for a session (its length; version, last zxid, a timeout of
+		// 30 s, id, the length of a password and that), and then pings in it
+		// (their length, xid -2, type 11).
+		Greeting: slices.Concat([]byte{0, 0, 0, 44, 0, 0, 0, 0}, make([]byte, 8), []byte{0, 0, 0x75, 0x30}, make([]byte, 8), []byte{0, 0, 0, 16}, make([]byte, 16)),
+		Question: []byte{0, 0, 0, 8, 0xff, 0xff, 0xff, 0xfe, 0, 0, 0, 11},
+	},
+}
 
 // links is links of the same delay, which are started when they are first
 // needed.
@@ -18,11 +30,20 @@ type links struct {
 	stack   *stack
 	name    string // who they are for
 	targets []string
+	probe   link.Probe // the first target's
 	cpus    []int
 
 	process     *link.Process // nil before the first start
 	asked       time.Duration // 0: not in use
 	calibration link.Calibration
+}
+
+// add adds a link to a server.
+func (l *links) add(v *server) {
+	if len(l.targets) == 0 {
+		l.probe = linkProbes[v.Node().Kind]
+	}
+	l.targets = append(l.targets, v.addr())
 }
 
 // set calibrates the links to a round trip. 0 leaves them out of use, and so
@@ -48,7 +69,7 @@ func (l *links) start(ctx context.Context) error {
 	if l.process != nil && l.running() {
 		return nil
 	}
-	p, err := link.Start(ctx, link.Options{Targets: l.targets, CPUs: l.cpus, Probe: []byte(linkProbe)})
+	p, err := link.Start(ctx, link.Options{Targets: l.targets, CPUs: l.cpus, Probe: l.probe})
 	if err != nil {
 		return fmt.Errorf("for %s: %w", l.name, err)
 	}

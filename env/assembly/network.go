@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"sync"
 
 	"lockcost/env"
@@ -40,23 +41,28 @@ func (b *builder) startNetwork(ctx context.Context) error {
 	}
 	n := &network{primary: b.primary, replicas: b.replicas, ways: make(map[env.Way]int)}
 	var targets []string
-	add := func(from string, to *server) {
+	add := func(from string, to *server, addr string) {
 		n.ways[env.Way{From: from, To: to.name()}] = len(targets)
-		targets = append(targets, to.addr())
+		targets = append(targets, addr)
 	}
 	for _, v := range b.replicas {
-		add(v.name(), b.primary)
+		add(v.name(), b.primary, b.primary.addr())
 	}
 	if len(b.sentinels) > 0 {
-		add(env.Sentinels, b.primary)
+		add(env.Sentinels, b.primary, b.primary.addr())
+	}
+	for _, v := range b.etcd {
+		add(env.Peers, v, v.Internal()[0])
 	}
 	for _, client := range env.Clients {
-		add(client, b.primary)
-		for _, v := range b.replicas {
-			add(client, v)
+		for _, v := range b.served() {
+			add(client, v, v.addr())
 		}
 	}
-	p, err := link.Start(ctx, link.Options{Targets: targets, CPUs: b.spec.Pin, Probe: []byte(linkProbe)})
+	if len(targets) == 0 {
+		return errors.New("a network that can be broken, of a stack that has nobody to reach: ask for a Redis, etcd or ZooKeeper")
+	}
+	p, err := link.Start(ctx, link.Options{Targets: targets, CPUs: b.spec.Pin})
 	if err != nil {
 		return fmt.Errorf("the stack's network: %w", err)
 	}
@@ -65,6 +71,15 @@ func (b *builder) startNetwork(ctx context.Context) error {
 	}
 	n.process, b.network = p, n
 	return nil
+}
+
+// served is the servers that clients reach, and not by asking others first.
+func (b *builder) served() []*server {
+	var all []*server
+	if b.primary != nil {
+		all = append(all, b.primary)
+	}
+	return slices.Concat(all, b.replicas, b.independents, b.etcd, b.zookeeper)
 }
 
 // primaryOf is the address by which a replica, or the Sentinels, are to reach
@@ -103,6 +118,9 @@ func (n *network) Mend(ctx context.Context) error {
 // Redis is part of env.Network.
 func (n *network) Redis(client string) env.Redis {
 	r := n.redis
+	if n.primary == nil {
+		return r
+	}
 	via := maps.Clone(r.Via)
 	if via == nil {
 		via = make(map[string]string)
@@ -124,7 +142,11 @@ func (n *network) Redis(client string) env.Redis {
 
 // Address is part of env.Network.
 func (n *network) Address(client, node string) string {
-	return n.addr(env.Way{From: client, To: node})
+	w := env.Way{From: client, To: node}
+	if _, ok := n.ways[w]; !ok {
+		return ""
+	}
+	return n.addr(w)
 }
 
 // Check is part of env.Network.

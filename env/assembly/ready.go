@@ -39,7 +39,7 @@ func (v *server) redisAnswers(ctx context.Context) error {
 func (v *server) listens(ctx context.Context) error {
 	c, err := (&net.Dialer{}).DialContext(ctx, "tcp", v.addr())
 	if err != nil {
-		return err
+		return &silentError{err}
 	}
 	return c.Close()
 }

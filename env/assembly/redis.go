@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"slices"
 	"strings"
 	"time"
 
@@ -16,6 +17,9 @@ import (
 // once the one before it answers: a replica or a Sentinel that is refused
 // its first connection tries again only a second later.
 func (b *builder) startRedis(ctx context.Context) error {
+	if b.primary == nil {
+		return nil
+	}
 	if err := b.launch(ctx, b.primary, b.redisFile(b.primary)); err != nil {
 		return err
 	}
@@ -23,6 +27,15 @@ func (b *builder) startRedis(ctx context.Context) error {
 		return err
 	}
 	return b.startSentinels(ctx)
+}
+
+// startIndependents starts the Redis servers that know of nobody.
+func (b *builder) startIndependents(ctx context.Context) error {
+	g, gctx := errgroup.WithContext(ctx)
+	for _, v := range b.independents {
+		g.Go(func() error { return b.launch(gctx, v, b.redisFile(v)) })
+	}
+	return g.Wait()
 }
 
 func (b *builder) startReplicas(ctx context.Context) error {
@@ -49,8 +62,11 @@ func (b *builder) startReplicas(ctx context.Context) error {
 func (b *builder) redisFile(v *server) string {
 	// Without a delay the first synchronization starts at once, not after
 	// the default 5 s, during which WAIT would not count the replica.
-	text := v.Directives() + "repl-diskless-sync-delay 0\n"
-	if v != b.primary {
+	text := v.Directives() + "repl-diskless-sync-delay 0\n" + redisDurability(b.spec.Durability)
+	switch {
+	case slices.Contains(b.independents, v):
+		return text
+	case v != b.primary:
 		return text + "replicaof " + spaced(b.primaryOf(v.name())) + "\n"
 	}
 	if b.network != nil && len(b.sentinels) > 0 {

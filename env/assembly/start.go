@@ -14,9 +14,15 @@ import (
 
 // Most servers of a kind that a stack may have: it is to fit on one machine.
 const (
-	MaxReplicas  = 16
-	MaxSentinels = 15
+	MaxReplicas     = 16
+	MaxSentinels    = 15
+	MaxIndependents = 9
+	MaxQuorum       = 7 // of etcd, and of ZooKeeper
 )
+
+// leastSession is the shortest Spec.LeastSession: two ticks of ZooKeeper's,
+// which a busy machine can still keep.
+const leastSession = 400 * time.Millisecond
 
 const (
 	// masterName is what the Sentinels call the primary.
@@ -48,6 +54,20 @@ func Check(spec env.Spec) error {
 	if spec.Replicas < 0 || spec.Replicas > MaxReplicas || spec.Sentinels < 0 || spec.Sentinels > MaxSentinels {
 		return fmt.Errorf("a stack of %d replicas and %d Sentinels: at most %d and %d", spec.Replicas, spec.Sentinels, MaxReplicas, MaxSentinels)
 	}
+	if spec.Independents < 0 || spec.Independents > MaxIndependents {
+		return fmt.Errorf("a stack of %d independent Redis servers: at most %d", spec.Independents, MaxIndependents)
+	}
+	if err := errors.Join(checkQuorum("members of etcd", spec.Etcd), checkQuorum("servers of ZooKeeper", spec.ZooKeeper)); err != nil {
+		return err
+	}
+	switch d := spec.Durability; d {
+	case "", env.Relaxed, env.Strict:
+	default:
+		return fmt.Errorf("a stack of durability %q: %s or %s", d, env.Relaxed, env.Strict)
+	}
+	if least := spec.LeastSession; least != 0 && least < leastSession {
+		return fmt.Errorf("a stack with sessions of %v: at least %v", least, leastSession)
+	}
 	if spec.Links && spec.Network {
 		return errors.New("a stack with links that hold back and links that can be broken: a stack has only one of them")
 	}
@@ -57,6 +77,17 @@ func Check(spec env.Spec) error {
 		}
 	}
 	return nil
+}
+
+// checkQuorum tells what no stack can have of servers that need a majority.
+func checkQuorum(what string, n int) error {
+	switch {
+	case n == 0 || n > 0 && n <= MaxQuorum && n%2 == 1:
+		return nil
+	case n > 0 && n <= MaxQuorum:
+		return fmt.Errorf("a stack of %d %s: an even number is lost as soon as the odd one below it; ask for %d or %d", n, what, n-1, n+1)
+	}
+	return fmt.Errorf("a stack of %d %s: at most %d, and an odd number", n, what, MaxQuorum)
 }
 
 // Start starts what spec asks for and returns when all of it is ready, or
@@ -102,8 +133,11 @@ func start(ctx context.Context, spec env.Spec, o Options) (_ *env.Stack, err err
 	defer b.fail(nil)
 	defer close(b.over)
 	g, gctx := errgroup.WithContext(ctx)
-	g.Go(func() error { return b.startRedis(gctx) })
-	g.Go(func() error { return b.startLedger(gctx) })
+	for _, kind := range []func(context.Context) error{
+		b.startZooKeeper, b.startEtcd, b.startRedis, b.startIndependents, b.startLedger,
+	} {
+		g.Go(func() error { return kind(gctx) })
+	}
 	if err := g.Wait(); err != nil {
 		return nil, err
 	}
@@ -111,8 +145,16 @@ func start(ctx context.Context, spec env.Spec, o Options) (_ *env.Stack, err err
 }
 
 // launch starts a server with text in its file, and waits until it answers.
-// If it ends before all the others are ready, the start ends with it.
 func (b *builder) launch(ctx context.Context, v *server, text string) error {
+	if err := b.run(ctx, v, text); err != nil {
+		return err
+	}
+	return v.await(ctx, v.answers)
+}
+
+// run starts a server with text in its file. If it ends before all the others
+// are ready, the start ends with it.
+func (b *builder) run(ctx context.Context, v *server, text string) error {
 	if err := v.Start(ctx, text); err != nil {
 		return fmt.Errorf("%s: %w", v.name(), err)
 	}
@@ -123,7 +165,7 @@ func (b *builder) launch(ctx context.Context, v *server, text string) error {
 		case <-b.over:
 		}
 	}()
-	return v.await(ctx, v.answers)
+	return nil
 }
 
 // endedError is of a server that ended while others were waited for.
@@ -138,92 +180,13 @@ type builder struct {
 	fail context.CancelCauseFunc // ends the start
 	over chan struct{}           // closed when the start is over
 
-	primary   *server
-	replicas  []*server
-	sentinels []*server
-	ledger    *server // nil without one
-	ledgerDSN string
-	network   *network // nil without one
-}
-
-// placeAll gives every server its place.
-func (b *builder) placeAll(ctx context.Context) (err error) {
-	if b.primary, err = b.placeRedis(ctx, primaryName); err != nil {
-		return err
-	}
-	for i := range b.spec.Replicas {
-		v, err := b.placeRedis(ctx, fmt.Sprintf("replica-%d", i+1))
-		if err != nil {
-			return err
-		}
-		b.replicas = append(b.replicas, v)
-	}
-	for i := range b.spec.Sentinels {
-		v, err := b.place(ctx, fmt.Sprintf("sentinel-%d", i+1), env.KindSentinel)
-		if err != nil {
-			return err
-		}
-		v.answers = v.sentinelAnswers
-		b.sentinels = append(b.sentinels, v)
-	}
-	if b.spec.Ledger {
-		b.ledger, err = b.place(ctx, "ledger", env.KindLedger)
-	}
-	return err
-}
-
-func (b *builder) placeRedis(ctx context.Context, name string) (*server, error) {
-	v, err := b.place(ctx, name, env.KindRedis)
-	if err == nil {
-		v.answers = v.redisAnswers
-	}
-	return v, err
-}
-
-// describe returns the stack as its users see it.
-func (b *builder) describe(provider string) *env.Stack {
-	d := &env.Stack{
-		Provider: provider, Ours: true,
-		Ledger: b.ledgerDSN,
-		Faults: b.stack,
-		Pinned: b.runner.Pinned(),
-		Close:  b.stack.Close,
-		Redis:  b.redis(),
-	}
-	for _, v := range b.servers {
-		d.Nodes = append(d.Nodes, v.Node())
-	}
-	if b.spec.Links {
-		d.Distance = b.distance()
-	}
-	if b.network != nil {
-		b.network.redis = d.Redis
-		d.Network = b.network
-	}
-	return d
-}
-
-// redis returns the addresses of the Redis servers and Sentinels.
-func (b *builder) redis() env.Redis {
-	r := env.Redis{Primary: b.primary.addr()}
-	for _, v := range b.replicas {
-		r.Replicas = append(r.Replicas, v.addr())
-	}
-	for _, v := range b.sentinels {
-		r.Sentinels = append(r.Sentinels, v.addr())
-		r.MasterName = masterName
-	}
-	via := map[string]string{}
-	for _, v := range b.servers {
-		if v.Peer() != v.addr() && v != b.ledger {
-			via[v.Peer()] = v.addr()
-		}
-	}
-	if b.network != nil && len(b.sentinels) > 0 {
-		via[b.primaryOf(env.Sentinels)] = b.primary.addr() // as they announce it
-	}
-	if len(via) > 0 {
-		r.Via = via
-	}
-	return r
+	primary      *server // nil without one
+	replicas     []*server
+	sentinels    []*server
+	ledger       *server // nil without one
+	ledgerDSN    string
+	independents []*server
+	etcd         []*server
+	zookeeper    []*server
+	network      *network // nil without one
 }

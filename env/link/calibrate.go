@@ -99,8 +99,8 @@ func (h *hub) measure(ctx context.Context, rtt time.Duration) (time.Duration, er
 	for i := range connections {
 		g.Go(func() error {
 			p := pairOfAskers{
-				via:    asker{addr: h.pair.via, question: h.pair.question},
-				direct: asker{addr: h.pair.direct, question: h.pair.question},
+				via:    asker{addr: h.pair.via, probe: h.pair.probe},
+				direct: asker{addr: h.pair.direct, probe: h.pair.probe},
 			}
 			return p.ask(ctx, int(trips), rtt*i/connections, &via, &direct)
 		})

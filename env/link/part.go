@@ -75,14 +75,14 @@ type hub struct {
 }
 
 func newHub(o Options) (*hub, error) {
-	if len(o.Targets) == 0 || len(o.Probe) == 0 {
-		return nil, errors.New("no target, or no probe for it")
+	if len(o.Targets) == 0 {
+		return nil, errors.New("no target")
 	}
 	r, err := newRelay(o.Targets)
 	if err != nil {
 		return nil, err
 	}
-	return &hub{relay: r, pair: askers{via: r.Addrs()[0], direct: o.Targets[0], question: o.Probe}}, nil
+	return &hub{relay: r, pair: askers{via: r.Addrs()[0], direct: o.Targets[0], probe: o.Probe}}, nil
 }
 
 func (h *hub) close() error {
@@ -104,6 +104,9 @@ func (h *hub) answer(ctx context.Context, request json.RawMessage) (any, error) 
 	case doState:
 		return nil, h.relay.SetState(o.Target, o.State)
 	case doCalibrate:
+		if err := h.canAsk(); err != nil {
+			return nil, err
+		}
 		runtime.GC()
 		return h.calibrate(ctx, o.RTT)
 	case doWatch:
@@ -114,7 +117,17 @@ func (h *hub) answer(ctx context.Context, request json.RawMessage) (any, error) 
 	return nil, fmt.Errorf("no such order: %s", request)
 }
 
+func (h *hub) canAsk() error {
+	if len(h.pair.probe.Question) == 0 {
+		return errors.New("there is no probe to measure round trips with")
+	}
+	return nil
+}
+
 func (h *hub) startWatch(ctx context.Context) error {
+	if err := h.canAsk(); err != nil {
+		return err
+	}
 	if h.watch != nil {
 		return errors.New("round trips are being watched already")
 	}

@@ -13,9 +13,16 @@ import (
 type Options struct {
 	Targets []string // one link for each, a host:port
 	CPUs    []int    // the links' process is confined to these; none leaves it all
-	// Probe is what the first target answers with one short reply. Round
-	// trips are measured with it.
-	Probe []byte
+	// Probe is what the first target is asked, for round trips to be measured
+	// with it. Without one, Calibrate and Watch are not to be used.
+	Probe Probe
+}
+
+// Probe is how a server is asked for something that takes it next to nothing.
+type Probe struct {
+	Greeting []byte // sent once on each connection; nil for none
+	Question []byte // sent again and again
+	// Each of them is answered by one short reply.
 }
 
 // Process is links in a process of their own. It goes before every ordinary

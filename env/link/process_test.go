@@ -15,7 +15,7 @@ import (
 // servers.
 func startProcess(t *testing.T, targets ...string) *link.Process {
 	t.Helper()
-	p, err := link.Start(t.Context(), link.Options{Targets: targets, Probe: []byte("x\n")})
+	p, err := link.Start(t.Context(), link.Options{Targets: targets, Probe: link.Probe{Question: []byte("x\n")}})
 	needsLinux(t, err)
 	if err != nil {
 		t.Fatal(err)
@@ -159,8 +159,9 @@ func TestWatchOfAServerThatIsNotThere(t *testing.T) {
 	}
 }
 
-func TestStartNeedsATargetAndAProbe(t *testing.T) {
-	for _, o := range []link.Options{{Probe: []byte("x")}, {Targets: []string{"127.0.0.1:1"}}, {Targets: []string{"nowhere"}, Probe: []byte("x")}} {
+func TestStartNeedsATarget(t *testing.T) {
+	probe := link.Probe{Question: []byte("x")}
+	for _, o := range []link.Options{{Probe: probe}, {Targets: []string{"nowhere"}, Probe: probe}} {
 		if p, err := link.Start(t.Context(), o); err == nil {
 			t.Errorf("%+v: started", o)
 			_ = p.Close()

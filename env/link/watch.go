@@ -23,16 +23,16 @@ const (
 
 // asker makes round trips to one address, on one connection.
 type asker struct {
-	addr     string
-	question []byte
-	conn     net.Conn // nil while there is none
-	reply    [4 << 10]byte
+	addr  string
+	probe Probe
+	conn  net.Conn // nil while there is none
+	reply [4 << 10]byte
 }
 
 // askers is what there is to ask, through the link and around it.
 type askers struct {
 	via, direct string
-	question    []byte
+	probe       Probe
 }
 
 // trip makes one round trip. Its reply is what one read returns, as a short
@@ -46,14 +46,19 @@ func (a *asker) trip(ctx context.Context) (time.Duration, error) {
 		}
 		context.AfterFunc(ctx, func() { _ = conn.Close() })
 		a.conn = conn
-		if _, err := a.ask(); err != nil {
+		if len(a.probe.Greeting) > 0 {
+			if _, err := a.ask(a.probe.Greeting); err != nil {
+				return 0, err
+			}
+		}
+		if _, err := a.ask(a.probe.Question); err != nil {
 			return 0, err
 		}
 	}
-	return a.ask()
+	return a.ask(a.probe.Question)
 }
 
-func (a *asker) ask() (_ time.Duration, err error) {
+func (a *asker) ask(question []byte) (_ time.Duration, err error) {
 	defer func() {
 		if err != nil {
 			_ = a.conn.Close()
@@ -66,7 +71,7 @@ func (a *asker) ask() (_ time.Duration, err error) {
 		return 0, err
 	}
 	began = time.Now()
-	if _, err := a.conn.Write(a.question); err != nil {
+	if _, err := a.conn.Write(question); err != nil {
 		return 0, err
 	}
 	if _, err := a.conn.Read(a.reply[:]); err != nil {
@@ -86,8 +91,8 @@ type watch struct {
 func newWatch(ctx context.Context, a askers) *watch {
 	w := &watch{}
 	ctx, w.cancel = context.WithCancel(ctx)
-	w.running.Go(func() { w.ask(ctx, &asker{addr: a.via, question: a.question}, &w.via, viaPause) })
-	w.running.Go(func() { w.ask(ctx, &asker{addr: a.direct, question: a.question}, &w.direct, directPause) })
+	w.running.Go(func() { w.ask(ctx, &asker{addr: a.via, probe: a.probe}, &w.via, viaPause) })
+	w.running.Go(func() { w.ask(ctx, &asker{addr: a.direct, probe: a.probe}, &w.direct, directPause) })
 	return w
 }
 

@@ -1,6 +1,7 @@
 // Package process starts a stack of real servers as child processes on
-// loopback addresses: a Redis primary, its replicas, their Sentinels, and a
-// MariaDB for the ledger. Each stack has free ports and a private folder.
+// loopback addresses: a Redis primary, its replicas, their Sentinels, a
+// MariaDB for the ledger, independent Redis servers, etcd and ZooKeeper. Each
+// stack has free ports and a private folder.
 //
 // Replicas and clients can be put at a distance (env.Distance), by links that
 // are processes beside the servers, on the same CPUs.
@@ -27,6 +28,10 @@ type Provider struct {
 	// temporary folder, unless that is in memory, where a durable commit
 	// costs nothing; then /var/tmp.
 	Dir string
+	// RedisServer is the program to run in place of redis-server, as Sentinel
+	// too: a path, or a name to be found. "" means what LOCKCOST_REDIS_SERVER
+	// names, else the redis-server that is installed.
+	RedisServer string
 
 	port func() (int, error) // a port to try; nil means assembly.FreePort
 }
@@ -40,7 +45,7 @@ func (p Provider) Start(ctx context.Context, spec env.Spec) (*env.Stack, error) 
 	if err := assembly.Check(spec); err != nil {
 		return nil, err
 	}
-	programs, err := find(spec)
+	programs, err := find(spec, p.RedisServer)
 	if err != nil {
 		return nil, err
 	}

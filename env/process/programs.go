@@ -2,16 +2,18 @@ package process
 
 import (
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"lockcost/env"
 )
 
 // MissingError tells that a server's program is not installed.
 type MissingError struct {
-	Program string // as it is looked for: redis-server, mariadbd
+	Program string // as it is looked for: redis-server, mariadbd, etcd, java, zookeeper.jar
 	Package string // the Debian package that has it
 }
 
@@ -21,18 +23,119 @@ func (e *MissingError) Error() string {
 
 // programs is where the servers' programs are; "" for those not needed.
 type programs struct {
-	redis, mariadb string
+	redis, mariadb, etcd string
+	java                 string
+	zookeeper            []string // ZooKeeper's class path
 }
 
-// find looks for the programs that spec needs. The error is a *MissingError.
-func find(spec env.Spec) (p programs, err error) {
-	if p.redis, err = look("redis-server", "redis-server"); err != nil {
-		return p, err
+// redisVariable names a program to run in place of redis-server.
+const redisVariable = "LOCKCOST_REDIS_SERVER"
+
+// find looks for the programs that spec needs, with redis in place of
+// redis-server where it is not "". The error is a *MissingError where a
+// program is not installed.
+func find(spec env.Spec, redis string) (p programs, err error) {
+	if !spec.NoRedis || spec.Independents > 0 {
+		if p.redis, err = findRedis(redis); err != nil {
+			return p, err
+		}
 	}
 	if spec.Ledger {
-		p.mariadb, err = look("mariadbd", "mariadb-server-core")
+		if p.mariadb, err = look("mariadbd", "mariadb-server-core"); err != nil {
+			return p, err
+		}
+	}
+	if spec.Etcd > 0 {
+		if p.etcd, err = findEtcd(); err != nil {
+			return p, err
+		}
+	}
+	if spec.ZooKeeper > 0 {
+		if p.java, err = look("java", "default-jre-headless"); err != nil {
+			return p, err
+		}
+		p.zookeeper, err = findZooKeeper()
 	}
 	return p, err
+}
+
+// findRedis returns the program that is to run as redis-server.
+func findRedis(chosen string) (string, error) {
+	from := "the redis-server that was asked for"
+	if chosen == "" {
+		chosen, from = os.Getenv(redisVariable), redisVariable
+	}
+	if chosen == "" {
+		return look("redis-server", "redis-server")
+	}
+	path, err := exec.LookPath(chosen)
+	if err != nil {
+		return "", fmt.Errorf("%s, %s, cannot be run: %w", from, chosen, err)
+	}
+	return filepath.Abs(path)
+}
+
+// findEtcd returns an installed etcd, else the one that make deps built last.
+func findEtcd() (string, error) {
+	path, err := look("etcd", "etcd-server")
+	if err == nil {
+		return path, nil
+	}
+	cache, ok := cacheFolder()
+	if !ok {
+		return "", err
+	}
+	var last time.Time
+	built, _ := filepath.Glob(filepath.Join(cache, "lockcost", "bin", "etcd-v*"))
+	for _, b := range built {
+		i, statErr := os.Stat(b)
+		if statErr == nil && i.Mode()&0o111 != 0 && i.ModTime().After(last) {
+			path, last, err = b, i.ModTime(), nil
+		}
+	}
+	return path, err
+}
+
+// cacheFolder is where make deps and make test-deps keep what they made.
+func cacheFolder() (string, bool) {
+	if dir := os.Getenv("XDG_CACHE_HOME"); dir != "" {
+		return dir, true
+	}
+	home, err := os.UserHomeDir()
+	return filepath.Join(home, ".cache"), err == nil
+}
+
+// debianJars is where Debian keeps Java's libraries. zookeeper.jar names there
+// what it needs, but for what writes its log.
+const debianJars = "/usr/share/java"
+
+// findZooKeeper returns the class path of Debian's ZooKeeper, else of one that
+// was unpacked as Apache distributes it.
+func findZooKeeper() ([]string, error) {
+	homes := []string{"/opt/zookeeper"}
+	if home := os.Getenv("ZOOKEEPER_HOME"); home != "" {
+		homes = append([]string{home}, homes...)
+	}
+	return findZooKeeperIn(debianJars, homes)
+}
+
+func findZooKeeperIn(debian string, homes []string) ([]string, error) {
+	if jar := filepath.Join(debian, "zookeeper.jar"); isFile(jar) {
+		return []string{jar, filepath.Join(debian, "slf4j-simple.jar")}, nil
+	}
+	for _, home := range homes {
+		lib := filepath.Join(home, "lib")
+		if jars, _ := filepath.Glob(filepath.Join(lib, "zookeeper-[0-9]*.jar")); len(jars) > 0 {
+			// Its conf has the level of its log, which else is the finest.
+			return []string{filepath.Join(lib, "*"), filepath.Join(home, "conf")}, nil
+		}
+	}
+	return nil, &MissingError{Program: "zookeeper.jar", Package: "libzookeeper-java"}
+}
+
+func isFile(path string) bool {
+	i, err := os.Stat(path)
+	return err == nil && i.Mode().IsRegular()
 }
 
 // serverFolders is where distributions keep servers, which are often not on
@@ -57,9 +160,10 @@ func lookIn(folders []string, program, pkg string) (string, error) {
 }
 
 // bindFailures is what the servers write when their port is somebody else's.
-var bindFailures = []string{"Address already in use", "Failed listening on port"}
+var bindFailures = []string{"address already in use", "failed listening on port"}
 
 func portWasTaken(log string) bool {
+	log = strings.ToLower(log)
 	for _, f := range bindFailures {
 		if strings.Contains(log, f) {
 			return true

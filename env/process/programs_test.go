@@ -11,7 +11,7 @@ import (
 // need is processtest.Need, which this package cannot import.
 func need(t *testing.T, spec env.Spec) {
 	t.Helper()
-	_, err := find(spec)
+	_, err := find(spec, "")
 	if err != nil && os.Getenv("CI") != "" {
 		t.Fatal(err)
 	}

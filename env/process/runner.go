@@ -16,6 +16,7 @@ import (
 type runner struct {
 	programs programs
 	port     func() (int, error)
+	ports    []int // that servers have been given
 	folder   *folder
 	parent   *parent
 	pinned   []int
@@ -46,16 +47,27 @@ func open(dir string, pin []int, programs programs, port func() (int, error)) (*
 
 // Place is part of assembly.Runner.
 func (r *runner) Place(_ context.Context, name string, kind env.Kind) (assembly.Server, error) {
-	port, err := r.port()
+	port, err := r.freePort()
 	if err != nil {
 		return nil, err
 	}
 	v := &server{name: name, kind: kind, port: port, runner: r}
+	if err := r.placeInternal(v); err != nil {
+		return nil, err
+	}
 	if kind == env.KindLedger {
 		return r.placeLedger(v)
 	}
 	if v.dir, err = r.folder.sub(name, nil); err != nil {
 		return nil, err
+	}
+	switch kind {
+	case env.KindEtcd:
+		v.program, v.args = r.programs.etcd, etcdArgs(v)
+		return v, nil
+	case env.KindZooKeeper:
+		v.program, v.args = r.programs.java, zooArgs(v, r.programs.zookeeper)
+		return &zookeeper{v}, nil
 	}
 	v.program, v.args = r.programs.redis, []string{v.File()}
 	if kind == env.KindSentinel {

@@ -21,15 +21,17 @@ const endTimeout = 10 * time.Second
 
 // server is one child process and what is needed to start it again.
 type server struct {
-	name    string
-	kind    env.Kind
-	port    int
-	dir     string // its own folder, and where it runs
-	program string
-	args    []string
-	input   string              // file to read from; "" for nothing
-	as      *syscall.Credential // whom it runs as; nil for us
-	runner  *runner
+	name string
+	kind env.Kind
+	port int
+	// internal is where other servers of its kind reach it.
+	internal []string
+	dir      string // its own folder, and where it runs
+	program  string
+	args     []string
+	input    string              // file to read from; "" for nothing
+	as       *syscall.Credential // whom it runs as; nil for us
+	runner   *runner
 
 	mu     sync.Mutex
 	cmd    *exec.Cmd     // nil before the first start
@@ -43,13 +45,19 @@ func (v *server) addr() string { return assembly.Loopback(v.port) }
 func (v *server) Peer() string { return v.addr() }
 
 // Internal is part of assembly.Server.
-func (v *server) Internal() []string { return nil }
+func (v *server) Internal() []string { return v.internal }
 
 // File is part of assembly.Server.
 func (v *server) File() string { return filepath.Join(v.dir, string(v.kind)+".conf") }
 
 // Directives is part of assembly.Server.
 func (v *server) Directives() string {
+	switch v.kind {
+	case env.KindEtcd:
+		return v.etcdDirectives()
+	case env.KindZooKeeper:
+		return v.zooDirectives()
+	}
 	return fmt.Sprintf("port %d\nbind 127.0.0.1\ndir %q\ndaemonize no\n", v.port, v.dir)
 }
 
@@ -168,7 +176,7 @@ func (v *server) Failure() error {
 		text = how.Error()
 	}
 	tail := v.LogTail()
-	if portWasTaken(tail) {
+	if portWasTaken(v.logEnd()) {
 		return fmt.Errorf("%s on %s: %w%s", v.name, v.addr(), assembly.ErrPortTaken, tail)
 	}
 	return fmt.Errorf("%s (%s) ended: %s%s", v.name, filepath.Base(v.program), text, tail)
@@ -181,19 +189,29 @@ func (v *server) log() string { return v.dir + ".log" }
 const (
 	tailLines = 8
 	tailBytes = 8 << 10
+	lineBytes = 400
 )
 
 // LogTail is part of assembly.Server.
 func (v *server) LogTail() string {
-	raw, err := os.ReadFile(v.log())
-	if err != nil {
-		return ""
-	}
-	raw = raw[max(0, len(raw)-tailBytes):]
-	lines := strings.Split(strings.TrimSpace(string(raw)), "\n")
+	lines := strings.Split(strings.TrimSpace(v.logEnd()), "\n")
 	lines = lines[max(0, len(lines)-tailLines):]
 	if len(lines) == 1 && lines[0] == "" {
 		return ""
 	}
+	for i, line := range lines {
+		if len(line) > lineBytes { // etcd's carry whole stacks
+			lines[i] = line[:lineBytes] + " …"
+		}
+	}
 	return "; last lines of its log:\n  " + strings.Join(lines, "\n  ")
+}
+
+// logEnd is the last of the server's log; "" where there is none.
+func (v *server) logEnd() string {
+	raw, err := os.ReadFile(v.log())
+	if err != nil {
+		return ""
+	}
+	return string(raw[max(0, len(raw)-tailBytes):])
 }
