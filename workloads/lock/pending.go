@@ -5,7 +5,6 @@ package lock
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"time"
 )
@@ -35,23 +34,6 @@ type RedlockOptions struct{ FailFast bool }
 func NewRedlock([]*Client, RedlockOptions) (Locker, error) { return nil, errPending }
 
 func NewFencingWait(*Client, string, WaitOptions) (Locker, error) { return nil, errPending }
-
-type EtcdConfig struct {
-	Endpoints                   []string
-	Username, Password          string
-	TLS                         *tls.Config
-	Prefix                      string
-	TTL                         time.Duration
-	DialTimeout, ResolveTimeout time.Duration
-}
-type EtcdClient struct{}
-
-func OpenEtcd(context.Context, EtcdConfig) (*EtcdClient, error) { return nil, errPending }
-func NewEtcd(*EtcdClient) Locker                                { return nil }
-func (*EtcdClient) Minter() Minter                              { return nil }
-func (*EtcdClient) Check(context.Context) error                 { return nil }
-func (*EtcdClient) RemoveAll(context.Context) error             { return nil }
-func (*EtcdClient) Close() error                                { return nil }
 
 type ZooKeeperConfig struct {
 	Servers                                     []string
