@@ -1,10 +1,11 @@
 // Package container starts a stack of real servers in Docker containers,
-// through testcontainers: a Redis primary, its replicas, their Sentinels, and
-// a MySQL or MariaDB for the ledger, each in a container of its own, with its
-// data in a volume that goes with it.
+// through testcontainers: a Redis primary, its replicas, their Sentinels, a
+// MySQL or MariaDB for the ledger, etcd and ZooKeeper, each in a container of
+// its own, with its data in a volume that goes with it.
 //
-// The official images of Redis, Valkey, MySQL and MariaDB will do, and any
-// that has their servers and a shell: the entrypoints are this package's.
+// The official images of Redis, Valkey, MySQL, MariaDB, etcd and ZooKeeper will
+// do, and any that has their servers and, but for etcd, a shell: the
+// entrypoints are this package's.
 //
 // Nothing outlives the driver for long: Close removes the containers, their
 // volumes and their network. Where the driver is killed, testcontainers'
@@ -46,6 +47,12 @@ type Provider struct {
 	// LedgerImage is what the ledger runs from. "" means
 	// $LOCKCOST_LEDGER_IMAGE, or else DefaultLedgerImage.
 	LedgerImage string
+	// EtcdImage is what etcd runs from. "" means $LOCKCOST_ETCD_IMAGE, or else
+	// DefaultEtcdImage.
+	EtcdImage string
+	// ZooKeeperImage is what ZooKeeper runs from. "" means
+	// $LOCKCOST_ZOOKEEPER_IMAGE, or else DefaultZooKeeperImage.
+	ZooKeeperImage string
 	// Network is NetworkHost or NetworkBridge. "" means NetworkHost.
 	Network string
 	// Progress is told what a start does that can take long; nil tells nobody.

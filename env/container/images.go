@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"lockcost/env"
@@ -17,14 +18,18 @@ import (
 
 // The images, where nothing else is chosen.
 const (
-	DefaultRedisImage  = "redis:7.2"
-	DefaultLedgerImage = "mysql:8.4"
+	DefaultRedisImage     = "redis:7.2"
+	DefaultLedgerImage    = "mysql:8.4"
+	DefaultEtcdImage      = "quay.io/coreos/etcd:v3.7.3" // as go.mod has it
+	DefaultZooKeeperImage = "zookeeper:3.9"
 )
 
 // The environment variables that choose others.
 const (
-	RedisImageVariable  = "LOCKCOST_REDIS_IMAGE"
-	LedgerImageVariable = "LOCKCOST_LEDGER_IMAGE"
+	RedisImageVariable     = "LOCKCOST_REDIS_IMAGE"
+	LedgerImageVariable    = "LOCKCOST_LEDGER_IMAGE"
+	EtcdImageVariable      = "LOCKCOST_ETCD_IMAGE"
+	ZooKeeperImageVariable = "LOCKCOST_ZOOKEEPER_IMAGE"
 )
 
 // MissingImageError tells that an image is not on this machine and cannot be
@@ -40,32 +45,46 @@ func (e *MissingImageError) Error() string {
 		return fmt.Sprintf("image %s is not here: docker images tells which are, and env/container/image/build --help how to make one", e.Image)
 	}
 	return fmt.Sprintf("image %s is not here and cannot be pulled (%s): env/container/image/build makes %[3]s from Debian packages; "+
-		"then --redis-image %[3]s --ledger-image %[3]s", e.Image, e.Reason, local)
+		"then --redis-image %[3]s, and so for --ledger-image, --etcd-image and --zookeeper-image", e.Image, e.Reason, local)
 }
 
-// images is the two images of a stack.
-type images struct{ redis, ledger string }
+// images is the images of a stack.
+type images struct{ redis, ledger, etcd, zooKeeper string }
 
 func (p Provider) images() images {
 	return images{
-		redis:  cmp.Or(p.RedisImage, os.Getenv(RedisImageVariable), DefaultRedisImage),
-		ledger: cmp.Or(p.LedgerImage, os.Getenv(LedgerImageVariable), DefaultLedgerImage),
+		redis:     cmp.Or(p.RedisImage, os.Getenv(RedisImageVariable), DefaultRedisImage),
+		ledger:    cmp.Or(p.LedgerImage, os.Getenv(LedgerImageVariable), DefaultLedgerImage),
+		etcd:      cmp.Or(p.EtcdImage, os.Getenv(EtcdImageVariable), DefaultEtcdImage),
+		zooKeeper: cmp.Or(p.ZooKeeperImage, os.Getenv(ZooKeeperImageVariable), DefaultZooKeeperImage),
 	}
 }
 
 func (i images) of(k env.Kind) string {
-	if k == env.KindLedger {
+	switch k {
+	case env.KindLedger:
 		return i.ledger
+	case env.KindEtcd:
+		return i.etcd
+	case env.KindZooKeeper:
+		return i.zooKeeper
+	default:
+		return i.redis
 	}
-	return i.redis
 }
 
 // needed is the images that spec needs, each once.
-func (i images) needed(spec env.Spec) []string {
-	if spec.Ledger && i.ledger != i.redis {
-		return []string{i.redis, i.ledger}
+func (i images) needed(spec env.Spec) (list []string) {
+	add := func(needed bool, image string) {
+		if needed && !slices.Contains(list, image) {
+			list = append(list, image)
+		}
 	}
-	return []string{i.redis}
+	add(!spec.NoRedis || spec.Independents > 0, i.redis)
+	add(spec.Ledger, i.ledger)
+	add(spec.Etcd > 0, i.etcd)
+	add(spec.ZooKeeper > 0, i.zooKeeper)
+	return list
 }
 
 // note says in a sentence what a stack runs in.

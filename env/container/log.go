@@ -13,12 +13,34 @@ import (
 )
 
 const (
-	tailLines  = 8
+	tailLines = 8
+	lineBytes = 400
+	// endLines is how many are looked through for why a server ended: a line
+	// may be followed by the stack of a Java thread.
+	endLines   = 100
 	logTimeout = 5 * time.Second
 )
 
 // LogTail is part of assembly.Server.
-func (s *server) LogTail() string {
+func (s *server) LogTail() string { return tailOf(s.logEnd()) }
+
+// tailOf is the tail of a log's last lines.
+func tailOf(text string) string {
+	if text == "" {
+		return ""
+	}
+	lines := strings.Split(text, "\n")
+	lines = lines[max(0, len(lines)-tailLines):]
+	for i, line := range lines {
+		if len(line) > lineBytes { // etcd's carry whole stacks
+			lines[i] = line[:lineBytes] + " …"
+		}
+	}
+	return "; last lines of its log:\n  " + strings.Join(lines, "\n  ")
+}
+
+// logEnd is the last lines of the server's log; "" where there are none.
+func (s *server) logEnd() string {
 	id := s.id()
 	if id == "" {
 		return ""
@@ -26,7 +48,7 @@ func (s *server) LogTail() string {
 	ctx, cancel := context.WithTimeout(context.Background(), logTimeout)
 	defer cancel()
 	r, err := s.runner.cli.ContainerLogs(ctx, id, client.ContainerLogsOptions{
-		ShowStdout: true, ShowStderr: true, Tail: strconv.Itoa(tailLines),
+		ShowStdout: true, ShowStderr: true, Tail: strconv.Itoa(endLines),
 	})
 	if err != nil {
 		return ""
@@ -34,11 +56,7 @@ func (s *server) LogTail() string {
 	defer r.Close()
 	var log bytes.Buffer
 	_, _ = stdcopy.StdCopy(&log, &log, r) // as much as came
-	text := strings.TrimSpace(log.String())
-	if text == "" {
-		return ""
-	}
-	return "; last lines of its log:\n  " + strings.ReplaceAll(text, "\n", "\n  ")
+	return strings.TrimSpace(log.String())
 }
 
 // bindFailures is what servers and engines say when a port is somebody else's.

@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"net/netip"
 	"strconv"
+	"strings"
+
+	"lockcost/env"
 
 	"github.com/moby/moby/api/types/container"
 	"github.com/moby/moby/api/types/mount"
@@ -18,11 +21,15 @@ func (s *server) request(text string) testcontainers.ContainerRequest {
 		Image:              s.image,
 		Name:               s.runner.name(s.name),
 		Entrypoint:         s.entrypoint(),
-		Env:                map[string]string{textVariable: text},
 		Labels:             s.runner.labels(),
 		ExposedPorts:       []string{s.exposed().String()}, // these and not the image's
 		ConfigModifier:     asRoot,
 		HostConfigModifier: s.host,
+	}
+	if s.kind == env.KindEtcd { // which no script starts that could write it
+		r.Files = []testcontainers.ContainerFile{{Reader: strings.NewReader(text), ContainerFilePath: s.File(), FileMode: 0o644}}
+	} else {
+		r.Env = map[string]string{textVariable: text}
 	}
 	if s.ip.IsValid() {
 		r.Networks = []string{s.runner.network.name}

@@ -3,6 +3,8 @@ package container
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -21,6 +23,8 @@ const (
 	callTimeout = 30 * time.Second
 	// closeTimeout bounds the removal of a stack.
 	closeTimeout = time.Minute
+	// portTries bounds how often ports are drawn for one server.
+	portTries = 100
 )
 
 // engine is a Docker engine.
@@ -44,6 +48,7 @@ type runner struct {
 
 	mu      sync.Mutex
 	servers []*server
+	ports   []int // that servers have been given
 	closed  bool
 	called  bool           // the engine may have made something
 	calls   sync.WaitGroup // what the engine is doing
@@ -82,14 +87,17 @@ func (r *runner) labels() map[string]string {
 // name is a container's or a network's, for people who look at them.
 func (r *runner) name(of string) string { return "lockcost-" + r.lock.stack + "-" + of }
 
+// internals is how many addresses beside its own a server of a kind has.
+var internals = map[env.Kind]int{env.KindEtcd: 1, env.KindZooKeeper: 2}
+
 // Place is part of assembly.Runner.
 func (r *runner) Place(_ context.Context, name string, kind env.Kind) (assembly.Server, error) {
-	port, err := r.port()
+	ports, err := r.freePorts(1 + internals[kind])
 	if err != nil {
 		return nil, err
 	}
 	s := &server{
-		runner: r, name: name, kind: kind, image: r.images.of(kind), port: port,
+		runner: r, name: name, kind: kind, image: r.images.of(kind), port: ports[0], internal: ports[1:],
 		folder: volume(kind) + "/" + r.lock.stack + "-" + name,
 	}
 	if r.network != nil {
@@ -101,6 +109,27 @@ func (r *runner) Place(_ context.Context, name string, kind env.Kind) (assembly.
 	defer r.mu.Unlock()
 	r.servers = append(r.servers, s)
 	return s, nil
+}
+
+// freePorts returns n ports that no other server of the stack has: those that
+// are placed do not listen yet.
+func (r *runner) freePorts(n int) ([]int, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	first := len(r.ports)
+	for range portTries {
+		port, err := r.port()
+		if err != nil {
+			return nil, err
+		}
+		if slices.Contains(r.ports, port) {
+			continue
+		}
+		if r.ports = append(r.ports, port); len(r.ports) == first+n {
+			return slices.Clone(r.ports[first:]), nil
+		}
+	}
+	return nil, fmt.Errorf("no %d ports among %d that the stack has not already", n, portTries)
 }
 
 // Pinned is part of assembly.Runner. The CPUs of a virtual machine are not

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"path"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -27,13 +29,14 @@ const (
 
 // server is a server in a container of its own.
 type server struct {
-	runner *runner
-	name   string
-	kind   env.Kind
-	image  string
-	port   int
-	ip     netip.Addr // in the stack's network; invalid without one
-	folder string     // in the container
+	runner   *runner
+	name     string
+	kind     env.Kind
+	image    string
+	port     int
+	internal []int      // ports for other servers of its kind
+	ip       netip.Addr // in the stack's network; invalid without one
+	folder   string     // in the container
 
 	mu        sync.Mutex
 	container testcontainers.Container // nil before the first start
@@ -65,11 +68,14 @@ func (s *server) Node() env.Node {
 }
 
 // Peer is part of assembly.Server.
-func (s *server) Peer() string {
+func (s *server) Peer() string { return s.address(s.port) }
+
+// address is how other servers of the stack reach a port of this one.
+func (s *server) address(port int) string {
 	if s.ip.IsValid() {
-		return net.JoinHostPort(s.ip.String(), strconv.Itoa(s.port))
+		return net.JoinHostPort(s.ip.String(), strconv.Itoa(port))
 	}
-	return assembly.Loopback(s.port)
+	return assembly.Loopback(port)
 }
 
 // listen is the address it listens on.
@@ -80,14 +86,36 @@ func (s *server) listen() string {
 	return "127.0.0.1"
 }
 
-// Internal is part of assembly.Server.
-func (s *server) Internal() []string { return nil }
+func (s *server) listenOn(port int) string { return net.JoinHostPort(s.listen(), strconv.Itoa(port)) }
 
-// File is part of assembly.Server.
-func (s *server) File() string { return s.folder + "/server.conf" }
+// Internal is part of assembly.Server.
+func (s *server) Internal() (addrs []string) {
+	for _, port := range s.internal {
+		addrs = append(addrs, s.address(port))
+	}
+	return addrs
+}
+
+// File is part of assembly.Server. What is copied into a container before its
+// start, as it is for etcd, does not get into a volume with every engine.
+func (s *server) File() string {
+	if s.kind == env.KindEtcd {
+		return "/etc/lockcost/" + path.Base(s.folder) + ".yaml"
+	}
+	return s.folder + "/server.conf"
+}
 
 // Directives is part of assembly.Server.
 func (s *server) Directives() string {
+	switch s.kind {
+	case env.KindLedger:
+		return ""
+	case env.KindEtcd:
+		return fmt.Sprintf("data-dir: %q\nlisten-client-urls: \"http://%s\"\nlisten-peer-urls: \"http://%s\"\n",
+			s.folder+"/data", s.listenOn(s.port), s.listenOn(s.internal[0]))
+	case env.KindZooKeeper:
+		return fmt.Sprintf("dataDir=%s\nclientPort=%d\nclientPortAddress=%s\n", s.folder, s.port, s.listen())
+	}
 	d := fmt.Sprintf("port %d\nbind %s\ndir %q\ndaemonize no\n", s.port, s.listen(), s.folder)
 	if s.ip.IsValid() {
 		d += "protected-mode no\n" // the clients come from another address
@@ -118,6 +146,9 @@ func (s *server) run(ctx context.Context) error {
 	if _, err := s.runner.cli.ContainerStart(ctx, id, client.ContainerStartOptions{}); err != nil {
 		if portTaken(err.Error()) {
 			return fmt.Errorf("%w: %w", assembly.ErrPortTaken, err)
+		}
+		if s.kind == env.KindEtcd && strings.Contains(err.Error(), `exec: "`+etcdProgram+`"`) {
+			return s.without(programs(s.kind))
 		}
 		return fmt.Errorf("starting a container of %s: %w", s.image, err)
 	}
@@ -185,17 +216,24 @@ func (s *server) Ended() <-chan struct{} {
 
 // Failure is part of assembly.Server.
 func (s *server) Failure() error {
-	tail, code := s.LogTail(), int64(0)
+	log, code := s.logEnd(), int64(0)
 	if l := s.now(); l != nil {
 		code = l.code
 	}
 	switch {
 	case code == programMissing:
-		return fmt.Errorf("%s: no %s in image %s", s.name, programs(s.kind), s.image)
-	case portTaken(tail):
-		return fmt.Errorf("%s on %s: %w%s", s.name, assembly.Loopback(s.port), assembly.ErrPortTaken, tail)
+		return fmt.Errorf("%s: %w", s.name, s.without(programs(s.kind)))
+	case code == javaMissing:
+		return fmt.Errorf("%s: %w", s.name, s.without("java"))
+	case portTaken(log):
+		return fmt.Errorf("%s on %s: %w%s", s.name, assembly.Loopback(s.port), assembly.ErrPortTaken, tailOf(log))
 	}
-	return fmt.Errorf("%s (image %s) ended with exit status %d%s", s.name, s.image, code, tail)
+	return fmt.Errorf("%s (image %s) ended with exit status %d%s", s.name, s.image, code, tailOf(log))
+}
+
+// without is the error of an image that has not what it needs.
+func (s *server) without(program string) error {
+	return fmt.Errorf("no %s in image %s", program, s.image)
 }
 
 // terminate ends the container and removes it with its volumes. What it does

@@ -20,8 +20,10 @@ const LocalImage = "localhost/lockcost:bookworm"
 // Provider runs stacks from the images that are at hand.
 func Provider() container.Provider {
 	return container.Provider{
-		RedisImage:  cmp.Or(os.Getenv(container.RedisImageVariable), LocalImage),
-		LedgerImage: cmp.Or(os.Getenv(container.LedgerImageVariable), LocalImage),
+		RedisImage:     cmp.Or(os.Getenv(container.RedisImageVariable), LocalImage),
+		LedgerImage:    cmp.Or(os.Getenv(container.LedgerImageVariable), LocalImage),
+		EtcdImage:      cmp.Or(os.Getenv(container.EtcdImageVariable), LocalImage),
+		ZooKeeperImage: cmp.Or(os.Getenv(container.ZooKeeperImageVariable), LocalImage),
 	}
 }
 
