@@ -15,10 +15,12 @@ import (
 // Needs is what a path needs of the server it locks on.
 type Needs struct {
 	Path     string // its name, for messages: setnx-wait
-	Replicas int    // how many WAIT is to wait for; 0 for a path without WAIT
+	Replicas int    // how many are to acknowledge; 0 for a path that waits for none
 	Tokens   bool   // it mints tokens in Redis
-	WaitAOF  bool   // it waits by WAITAOF
-	Prefix   string // of its keys
+	// WaitAOF: it waits by WAITAOF instead of WAIT, for the server's own disk
+	// and those of Replicas.
+	WaitAOF bool
+	Prefix  string // of its keys
 }
 
 // Check says, before anything is measured, whether the server can do what is
@@ -38,10 +40,36 @@ func Check(ctx context.Context, client *Client, needs Needs) error {
 		return fmt.Errorf("%s is a replica of %s:%s, and locks are taken on the primary; give that address, or the Sentinels'",
 			client.name, fields["master_host"], fields["master_port"])
 	}
+	if needs.WaitAOF {
+		if err := client.checkAOF(needs, fields); err != nil {
+			return err
+		}
+	}
 	if err := client.checkRights(ctx, needs); err != nil {
 		return err
 	}
 	return client.checkReplicas(needs, fields)
+}
+
+// checkAOF refuses a server that does not have WAITAOF, or the file that it
+// waits for. Valkey says which Redis it is like.
+func (c *Client) checkAOF(needs Needs, fields map[string]string) error {
+	if version := fields["redis_version"]; before(version, 7, 2) {
+		return fmt.Errorf("WAITAOF needs Redis 7.2 or later; %s is %s; use --paths without %s", c.name, version, needs.Path)
+	}
+	if fields["aof_enabled"] == "0" {
+		return fmt.Errorf("%s waits for an append-only file, and %s has none: it needs appendonly yes; try CONFIG SET appendonly yes", needs.Path, c.name)
+	}
+	return nil
+}
+
+// before tells whether a version is known to be older than major.minor.
+func before(version string, major, minor int) bool {
+	var a, b int
+	if n, _ := fmt.Sscanf(version, "%d.%d", &a, &b); n != 2 {
+		return false
+	}
+	return a < major || a == major && b < minor
 }
 
 // checkReplicas looks for the replicas that WAIT is to wait for.
@@ -113,8 +141,10 @@ func probes(ctx context.Context, needs Needs, key string, settable bool) []redis
 		redis.NewCmd(ctx, "eval", confirm.source, 1, key, "1", probeTTL.Milliseconds()),
 		redis.NewCmd(ctx, "evalsha", confirm.sha, 1, key, "1", probeTTL.Milliseconds()),
 	)
-	if needs.Replicas > 0 {
-		// 0 replicas have acknowledged already: it does not wait.
+	switch { // nobody has acknowledged already: neither waits
+	case needs.WaitAOF:
+		cmds = append(cmds, redis.NewCmd(ctx, "waitaof", 0, 0, 1))
+	case needs.Replicas > 0:
 		cmds = append(cmds, redis.NewCmd(ctx, "wait", 0, 1))
 	}
 	if needs.Tokens && settable {

@@ -33,7 +33,8 @@ var refusals = map[string]string{
 }
 
 // Kind is a short stable name for an error of a locker or a lease, to count
-// it by: held, unreplicated, lost, mint, pool-timeout, canceled, session-lost
+// it by: held, unreplicated, lost, mint, redlock-no-quorum, redlock-too-late,
+// closed, pool-timeout, canceled, session-lost
 // (there was no session to lock with), one that begins with etcd- or
 // zookeeper- (etcdKind, zooKeeperKind), or one that begins with redis-: the server's own code (redis-readonly,
 // redis-noreplicas, redis-noperm, redis-oom, redis-loading and others of
@@ -52,8 +53,14 @@ func Kind(err error) string {
 		return "unreplicated"
 	case errors.Is(err, ErrMint):
 		return "mint"
+	case errors.Is(err, ErrNoQuorum):
+		return "redlock-no-quorum"
+	case errors.Is(err, errTooLate):
+		return "redlock-too-late"
 	case errors.Is(err, ErrLost):
 		return "lost"
+	case errors.Is(err, ErrClosed):
+		return "closed"
 	case errors.Is(err, pool.ErrTimeout), errors.Is(err, redis.ErrPoolTimeout):
 		return "pool-timeout"
 	}

@@ -44,12 +44,17 @@ func TestCommandsSent(t *testing.T) {
 	s := startWithReplica(t)
 	client := s.open(t, lock.Config{})
 	sent := map[string]string{ // of a lock and an unlock
-		"setnx":                     "set 1, evalsha 1",
-		"setnx form=script":         "evalsha 2, setnx 1, pexpire 1",
-		"setnx-wait":                "set 1, wait 1, evalsha 1",
-		"setnx-wait round-trips=2":  "set 1, wait 1, evalsha 1",
-		"fencing":                   "set 1, evalsha 2, incr 1",
-		"fencing by another minter": "set 1, evalsha 1",
+		"setnx":                      "set 1, evalsha 1",
+		"setnx form=script":          "evalsha 2, setnx 1, pexpire 1",
+		"setnx-wait":                 "set 1, wait 1, evalsha 1",
+		"setnx-wait round-trips=2":   "set 1, wait 1, evalsha 1",
+		"setnx-wait shared":          "set 1, wait 1, evalsha 1",
+		"watchdog":                   "set 1, evalsha 1",
+		"watchdog notify":            "set 1, evalsha 1",
+		"fencing":                    "set 1, evalsha 2, incr 1",
+		"fencing-wait":               "set 1, evalsha 2, incr 1, wait 1",
+		"fencing-wait round-trips=2": "set 1, evalsha 2, incr 1, wait 1",
+		"fencing by another minter":  "set 1, evalsha 1",
 	}
 	counted := []string{"ping", "set", "setnx", "pexpire", "wait", "eval", "evalsha", "script|load", "incr", "multi", "client|setinfo", "hello"}
 	forEach(t, client, func(t *testing.T, locker lock.Locker, key string) {

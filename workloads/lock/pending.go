@@ -11,30 +11,6 @@ import (
 
 var errPending = errors.New("not there yet")
 
-type Renewals struct {
-	Count, Lost, Failed int64
-	Time                time.Duration
-}
-type WatchdogOptions struct{ Notify bool }
-type Watchdog struct{ Locker }
-
-func NewWatchdog(*Client, WatchdogOptions) *Watchdog { return nil }
-func (*Watchdog) Renewals() Renewals                 { return Renewals{} }
-func (*Watchdog) Close() error                       { return nil }
-
-type WaitAOFOptions struct {
-	Local, Replicas int
-	Timeout         time.Duration
-}
-
-func NewWaitAOF(*Client, WaitAOFOptions) (Locker, error) { return nil, errPending }
-
-type RedlockOptions struct{ FailFast bool }
-
-func NewRedlock([]*Client, RedlockOptions) (Locker, error) { return nil, errPending }
-
-func NewFencingWait(*Client, string, WaitOptions) (Locker, error) { return nil, errPending }
-
 type ZooKeeperConfig struct {
 	Servers                                     []string
 	AuthScheme, Auth, Root                      string

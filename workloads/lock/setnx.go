@@ -98,7 +98,11 @@ func (l *SetNX) write(ctx context.Context, key, owner string, ttlMS int64) (bool
 // sends EX where the TTL is whole seconds, which is another command to
 // measure.
 func newSet(ctx context.Context, key, owner string, ttlMS int64) *redis.BoolCmd {
-	return redis.NewBoolCmd(ctx, "set", key, owner, "nx", "px", ttlMS)
+	return redis.NewBoolCmd(ctx, setArgs(key, owner, ttlMS)...)
+}
+
+func setArgs(key, owner string, ttlMS int64) []any {
+	return []any{"set", key, owner, "nx", "px", ttlMS}
 }
 
 // failed adds to a failed attempt's error what was locked, and where. What

@@ -91,6 +91,7 @@ var ways = []struct {
 	name     string
 	replicas int
 	tokens   bool
+	pool     int // connections that it needs; 0 for one
 	of       func(*lock.Client) (lock.Locker, error)
 }{
 	{name: "setnx", of: func(c *lock.Client) (lock.Locker, error) { return lock.NewSetNX(c, lock.FormCommand) }},
@@ -101,6 +102,21 @@ var ways = []struct {
 	{name: "setnx-wait round-trips=2", replicas: 1, of: func(c *lock.Client) (lock.Locker, error) {
 		return lock.NewSetNXWait(c, lock.WaitOptions{Replicas: 1, Timeout: waitTimeout, RoundTrips: 2})
 	}},
+	{name: "setnx-wait shared", replicas: 1, pool: 2, of: func(c *lock.Client) (lock.Locker, error) {
+		return lock.NewSetNXWait(c, lock.WaitOptions{Replicas: 1, Timeout: waitTimeout, Shared: true})
+	}},
+	{name: "watchdog", of: func(c *lock.Client) (lock.Locker, error) {
+		return lock.NewWatchdog(c, lock.WatchdogOptions{}), nil
+	}},
+	{name: "watchdog notify", of: func(c *lock.Client) (lock.Locker, error) {
+		return lock.NewWatchdog(c, lock.WatchdogOptions{Notify: true}), nil
+	}},
+	{name: "fencing-wait", replicas: 1, tokens: true, of: func(c *lock.Client) (lock.Locker, error) {
+		return lock.NewFencingWait(c, prefix, lock.WaitOptions{Replicas: 1, Timeout: waitTimeout})
+	}},
+	{name: "fencing-wait round-trips=2", replicas: 1, tokens: true, of: func(c *lock.Client) (lock.Locker, error) {
+		return lock.NewFencingWait(c, prefix, lock.WaitOptions{Replicas: 1, Timeout: waitTimeout, RoundTrips: 2})
+	}},
 	{name: "fencing", tokens: true, of: func(c *lock.Client) (lock.Locker, error) { return lock.NewFencing(c, prefix), nil }},
 	{name: "fencing by another minter", tokens: true, of: func(c *lock.Client) (lock.Locker, error) {
 		locker, err := lock.NewSetNX(c, lock.FormCommand)
@@ -108,9 +124,13 @@ var ways = []struct {
 	}},
 }
 
-// forEach runs test with each locker, on a key of its own.
+// forEach runs test with each locker that client has connections enough for,
+// on a key of its own.
 func forEach(t *testing.T, client *lock.Client, test func(t *testing.T, locker lock.Locker, key string)) {
 	for _, way := range ways {
+		if way.pool > client.PoolSize() {
+			continue
+		}
 		t.Run(way.name, func(t *testing.T) {
 			test(t, must(way.of(client))(t), prefix+t.Name())
 		})

@@ -2,11 +2,8 @@ package lock
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
-
-	"github.com/redis/go-redis/v9"
 )
 
 // replyMargin is how much longer than WAIT's own timeout a reply must be
@@ -18,11 +15,12 @@ const replyMargin = 100 * time.Millisecond
 type WaitOptions struct {
 	Replicas int           // how many must acknowledge, at least 1
 	Timeout  time.Duration // how long they may take; WAIT counts whole milliseconds, and 0 as forever
-	// RoundTrips is 1 (also 0) to send SET and WAIT together, 2 to send WAIT
-	// once SET has been granted.
+	// RoundTrips is 1 (also 0) to send the write and WAIT together, 2 to send
+	// WAIT once the write has been granted.
 	RoundTrips int
-	// Shared has all callers' commands go over one connection, in the order
-	// of their calls.
+	// Shared has all callers' writes and WAITs go over one connection, in the
+	// order of their calls, instead of one connection each: see line. It goes
+	// with one round trip only.
 	Shared bool
 }
 
@@ -38,8 +36,7 @@ type WaitOptions struct {
 // write safe, only likely: a failover to a replica that had not acknowledged
 // loses it.
 type SetNXWait struct {
-	client  *Client
-	options WaitOptions
+	acknowledged
 }
 
 var _ Locker = (*SetNXWait)(nil)
@@ -47,21 +44,11 @@ var _ Locker = (*SetNXWait)(nil)
 // NewSetNXWait returns a locker over client's connections, whose ReadTimeout
 // must exceed WAIT's.
 func NewSetNXWait(client *Client, options WaitOptions) (*SetNXWait, error) {
-	if options.RoundTrips == 0 {
-		options.RoundTrips = 1
+	a, err := newWaiting("setnx-wait", client, setNX, options)
+	if err != nil {
+		return nil, err
 	}
-	switch {
-	case options.Replicas < 1:
-		return nil, fmt.Errorf("setnx-wait for %d replicas: at least 1 must acknowledge", options.Replicas)
-	case options.Timeout < time.Millisecond:
-		return nil, fmt.Errorf("setnx-wait: a WAIT timeout of %v would be sent as 0, which is forever; at least 1ms", options.Timeout)
-	case options.RoundTrips != 1 && options.RoundTrips != 2:
-		return nil, fmt.Errorf("setnx-wait in %d round trips: only 1 and 2 are known", options.RoundTrips)
-	case client.readTimeout < options.Timeout+replyMargin:
-		return nil, fmt.Errorf("setnx-wait: the client's read timeout of %v must exceed WAIT's of %v by %v",
-			client.readTimeout, options.Timeout, replyMargin)
-	}
-	return &SetNXWait{client: client, options: options}, nil
+	return &SetNXWait{a}, nil
 }
 
 // TryLock makes one round trip, or two as the options say. Too few
@@ -69,87 +56,65 @@ func NewSetNXWait(client *Client, options WaitOptions) (*SetNXWait, error) {
 // Where a reply is lost, the lock being ours is not enough: it is written
 // anew and waited for anew, see attempt.settle.
 func (l *SetNXWait) TryLock(ctx context.Context, key string, ttl time.Duration) (Lease, error) {
-	ttlMS, err := milliseconds(ttl)
+	owner, _, err := l.try(ctx, key, ttl)
 	if err != nil {
 		return nil, err
 	}
-	c := l.client
-	if err := c.enter(ctx); err != nil {
-		return nil, err
+	return &lease{client: l.client, key: key, owner: owner}, nil
+}
+
+// newWaiting returns what takes locks by a write and WAIT.
+func newWaiting(path string, client *Client, write writing, options WaitOptions) (acknowledged, error) {
+	if options.RoundTrips == 0 {
+		options.RoundTrips = 1
 	}
-	defer c.leave()
-	owner := c.newOwner()
-	granted, err := l.write(ctx, key, owner, ttlMS)
 	switch {
-	case err == nil && !granted:
-		return nil, ErrHeld
-	case errors.Is(err, ErrUnreplicated):
-		err = c.undo(ctx, key, owner, err)
-	case err != nil:
-		_, err = attempt{
-			client: c, key: key, owner: owner,
-			partial: granted,
-			confirm: func(ctx context.Context) (int64, error) { return l.confirm(ctx, key, owner, ttlMS) },
-			takes:   l.options.Timeout,
-		}.settle(ctx, err)
+	case options.Replicas < 1:
+		return acknowledged{}, fmt.Errorf("%s for %d replicas: at least 1 must acknowledge", path, options.Replicas)
+	case options.RoundTrips != 1 && options.RoundTrips != 2:
+		return acknowledged{}, fmt.Errorf("%s in %d round trips: only 1 and 2 are known", path, options.RoundTrips)
+	case options.Shared && client.PoolSize() < 2:
+		return acknowledged{}, fmt.Errorf("%s over one shared connection needs 2: locks are released over others; raise the pool's size", path)
+	case options.Shared && options.RoundTrips != 1:
+		return acknowledged{}, fmt.Errorf("%s over one shared connection in %d round trips: it sends both together, so only 1 is known", path, options.RoundTrips)
 	}
-	if err != nil {
-		return nil, failed(c, key, err)
+	if err := checkTimeout(path, "WAIT", client, options.Timeout); err != nil {
+		return acknowledged{}, err
 	}
-	return &lease{client: c, key: key, owner: owner}, nil
+	a := acknowledged{client: client, writing: write, ack: newWait(options), roundTrips: options.RoundTrips}
+	if options.Shared {
+		a.line = newLine(client, options.Timeout)
+	}
+	return a, nil
 }
 
-// write sends SET and WAIT. It tells whether SET was granted also where WAIT
-// failed.
-func (l *SetNXWait) write(ctx context.Context, key, owner string, ttlMS int64) (granted bool, err error) {
-	set, wait := newSet(ctx, key, owner, ttlMS), l.newWait(ctx)
-	if l.options.RoundTrips == 2 {
-		conn := l.client.redis.Conn() // one connection, until it is closed
-		defer conn.Close()
-		if err := conn.Process(ctx, set); err != nil || !set.Val() {
-			return false, err
-		}
-		err = timed(ctx, func() error { return conn.Process(ctx, wait) })
-		return true, l.judge(wait, err)
+// checkTimeout refuses a timeout that the server would take as forever, or
+// that the client would not sit out.
+func checkTimeout(path, command string, client *Client, timeout time.Duration) error {
+	if timeout < time.Millisecond {
+		return fmt.Errorf("%s: a %s timeout of %v would be sent as 0, which is forever; at least 1ms", path, command, timeout)
 	}
-	if err := l.together(ctx, set, wait); err != nil || !set.Val() {
-		return false, err
+	if client.readTimeout < timeout+replyMargin {
+		return fmt.Errorf("%s: the client's read timeout of %v must exceed %s's of %v by %v",
+			path, client.readTimeout, command, timeout, replyMargin)
 	}
-	return true, l.judge(wait, wait.Err())
+	return nil
 }
 
-// together sends a write and a WAIT on one connection, in one round trip. A
-// plain pipeline does that; the library's TxPipeline would be a transaction.
-// It returns the write's error.
-func (l *SetNXWait) together(ctx context.Context, write, wait redis.Cmder) error {
-	pipe := l.client.redis.Pipeline()
-	if err := pipe.BatchProcess(ctx, write, wait); err != nil {
-		return err
+// newWait is WAIT, whose reply is the number of replicas.
+func newWait(options WaitOptions) acknowledgement {
+	return acknowledgement{
+		args:    []any{"wait", options.Replicas, options.Timeout.Milliseconds()},
+		timeout: options.Timeout,
+		judge: func(reply any) error {
+			n, ok := reply.(int64)
+			switch {
+			case !ok:
+				return unexpected("WAIT", reply)
+			case n < int64(options.Replicas):
+				return fmt.Errorf("%w: %d of %d within %v", ErrUnreplicated, n, options.Replicas, options.Timeout)
+			}
+			return nil
+		},
 	}
-	_, _ = pipe.Exec(ctx) // each command has its own error
-	return write.Err()
-}
-
-func (l *SetNXWait) newWait(ctx context.Context) *redis.IntCmd {
-	return redis.NewIntCmd(ctx, "wait", l.options.Replicas, l.options.Timeout.Milliseconds())
-}
-
-// judge is the error of a WAIT that was answered with too small a number, or
-// that failed.
-func (l *SetNXWait) judge(wait *redis.IntCmd, err error) error {
-	if err == nil && wait.Val() < int64(l.options.Replicas) {
-		return fmt.Errorf("%w: %d of %d within %v", ErrUnreplicated, wait.Val(), l.options.Replicas, l.options.Timeout)
-	}
-	return err
-}
-
-// confirm writes the lock anew if it is ours, and waits for that write, in
-// one round trip. The script goes in full, which spares a second one.
-func (l *SetNXWait) confirm(ctx context.Context, key, owner string, ttlMS int64) (int64, error) {
-	renew := redis.NewIntCmd(ctx, "eval", confirm.source, 1, key, owner, ttlMS)
-	wait := l.newWait(ctx)
-	if err := l.together(ctx, renew, wait); err != nil || renew.Val() != 1 {
-		return renew.Val(), err
-	}
-	return 1, l.judge(wait, wait.Err())
 }
