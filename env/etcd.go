@@ -81,6 +81,7 @@ func (e Etcd) url(addr string) string {
 // EtcdMember is one member of a cluster, as it tells of itself.
 type EtcdMember struct {
 	ID       string
+	Cluster  string // the ID of its cluster
 	Name     string // "" until the cluster knows it
 	PeerURLs []string
 	Leader   string // the ID of the leader, "" where it knows of none
@@ -91,7 +92,7 @@ type EtcdMember struct {
 // Member asks the member at addr who it is. It needs no quorum.
 func (e Etcd) Member(ctx context.Context, addr string) (EtcdMember, error) {
 	var status struct {
-		Header  struct{ Member_ID string }
+		Header  struct{ Member_ID, Cluster_ID string }
 		Version string
 		Leader  string
 		Errors  []string
@@ -101,7 +102,8 @@ func (e Etcd) Member(ctx context.Context, addr string) (EtcdMember, error) {
 		return EtcdMember{}, err
 	}
 	m := EtcdMember{
-		ID: status.Header.Member_ID, Version: status.Version, Leader: status.Leader, Errors: status.Errors,
+		ID: status.Header.Member_ID, Cluster: status.Header.Cluster_ID,
+		Version: status.Version, Leader: status.Leader, Errors: status.Errors,
 	}
 	if m.Leader == "0" {
 		m.Leader = ""

@@ -10,13 +10,18 @@ import (
 // Server is what a node is and how it is set, so far as it bears on what a
 // lock costs and what it is worth.
 type Server struct {
-	Name    string // of the node: primary, replica-1, sentinel-1, ledger
-	Kind    string // Redis, Valkey, Sentinel, MariaDB, MySQL
+	Name    string // of the node: primary, replica-1, sentinel-1, ledger, independent-1, etcd-1, zookeeper-1
+	Kind    string // Redis, Valkey, Sentinel, MariaDB, MySQL, etcd, ZooKeeper
 	Version string
 	Address string // host:port
 	// Settings by the server's own names for them, with its own values.
-	// Those that the server lacks, or will not tell us, are left out. A
-	// ledger on this machine also has datadir_filesystem: see Filesystem.
+	// Those that the server lacks, or will not tell us, are left out.
+	//
+	// Some are ours: fsync, yes or no, is whether an etcd or a ZooKeeper that
+	// is ours syncs its log (unsafe-no-fsync, forceSync), and
+	// datadir_filesystem where a server on this machine keeps its data: see
+	// Filesystem. A Redis has it only with an append-only file. Of etcd,
+	// heartbeat-interval and election-timeout, in ms, are known of our own.
 	Settings map[string]string
 }
 
@@ -38,11 +43,15 @@ func Inspect(ctx context.Context, s *Stack) ([]Server, error) {
 		var err error
 		switch n.Kind {
 		case KindRedis:
-			v, err = inspectRedis(ctx, s.Redis, n.Addr)
+			v, err = inspectRedis(ctx, s.Redis, n)
 		case KindSentinel:
 			v, err = inspectSentinel(ctx, s.Redis, n.Addr)
 		case KindLedger:
 			v, err = inspectLedger(ctx, s.Ledger, n)
+		case KindEtcd:
+			v, err = inspectEtcd(ctx, s, n)
+		case KindZooKeeper:
+			v, err = inspectZooKeeper(ctx, s, n)
 		default:
 			err = fmt.Errorf("kind %q is not known", n.Kind)
 		}
@@ -55,8 +64,8 @@ func Inspect(ctx context.Context, s *Stack) ([]Server, error) {
 	return servers, nil
 }
 
-func inspectRedis(ctx context.Context, r Redis, addr string) (Server, error) {
-	c := redis.NewClient(r.Options(addr))
+func inspectRedis(ctx context.Context, r Redis, n Node) (Server, error) {
+	c := redis.NewClient(r.Options(n.Addr))
 	defer c.Close()
 	text, err := c.Info(ctx, "server").Result()
 	if err != nil {
@@ -76,6 +85,11 @@ func inspectRedis(ctx context.Context, r Redis, addr string) (Server, error) {
 		}
 		if value, ok := values[name]; ok {
 			v.Settings[name] = value
+		}
+	}
+	if v.Settings["appendonly"] == "yes" {
+		if values, err := c.ConfigGet(ctx, "dir").Result(); err == nil {
+			v.set("datadir_filesystem", n.filesystem(values["dir"]))
 		}
 	}
 	return v, nil

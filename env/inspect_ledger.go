@@ -53,7 +53,7 @@ func inspectLedger(ctx context.Context, dsn string, n Node) (v Server, err error
 // filesystem is that of one of the node's folders, "" where that is not known.
 func (n Node) filesystem(folder string) string {
 	switch {
-	case n.PID == 0: // on another machine, for all we know
+	case n.PID == 0 || folder == "": // on another machine, for all we know
 		return ""
 	case n.Container != "": // which sees other folders than we do
 		return Filesystem(filepath.Join("/proc", strconv.Itoa(n.PID), "root", folder))

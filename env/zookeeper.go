@@ -41,15 +41,24 @@ func (z ZooKeeper) Ask(ctx context.Context, addr, word string) (string, error) {
 // errNotListed is why a server does not answer a four-letter word.
 var errNotListed = errors.New("it is not in the server's 4lw.commands.whitelist")
 
+var errNotServing = errors.New("it does not serve")
+
+// NoQuorum tells whether an error of Mode is of a ZooKeeper that runs and has
+// no majority to serve with.
+func NoQuorum(err error) bool { return errors.Is(err, errNotServing) }
+
 // Mode is what the server at addr says it is: leader, follower, observer or
-// standalone. One that has no quorum is none of these, and is an error.
+// standalone. One that has no quorum is none of these: see NoQuorum.
 func (z ZooKeeper) Mode(ctx context.Context, addr string) (string, error) {
 	fields, err := z.srvr(ctx, addr)
 	if err != nil {
 		return "", err
 	}
+	if fields[""] == "" && fields["Mode"] == "" {
+		return "", errors.New("srvr: its reply is none of ZooKeeper's")
+	}
 	if fields["Mode"] == "" {
-		return "", fmt.Errorf("it does not serve: it says %q", fields[""])
+		return "", fmt.Errorf("%w: it says %q", errNotServing, fields[""])
 	}
 	return fields["Mode"], nil
 }

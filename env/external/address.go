@@ -63,7 +63,20 @@ func withPort(addr, port string) string {
 	return net.JoinHostPort(strings.Trim(addr, "[]"), port)
 }
 
-// addresses takes all addresses apart.
+// redis takes the addresses of all Redis servers and Sentinels apart.
+func (p Provider) redis() (r env.Redis, independents []string, err error) {
+	if r, err = p.addresses(); err != nil {
+		return r, nil, err
+	}
+	for i, s := range p.Independents {
+		if err := p.addIndependent(&r, &independents, s); err != nil {
+			return r, nil, fmt.Errorf("the address of independent Redis %d: %w", i+1, err)
+		}
+	}
+	return r, independents, nil
+}
+
+// addresses takes those of the replicated Redis and its Sentinels apart.
 func (p Provider) addresses() (r env.Redis, err error) {
 	secure, err := p.TLS.load()
 	if err != nil {
