@@ -95,26 +95,40 @@ func TestSocketWithoutPermission(t *testing.T) {
 func TestMissingImage(t *testing.T) {
 	docker(t)
 	const image = "localhost:1/lockcost-test:missing"
-	var steps []string
-	p := containertest.Provider()
-	p.LedgerImage, p.Progress = image, func(s string) { steps = append(steps, s) }
-	_, err := p.Start(t.Context(), small)
-	var missing *container.MissingImageError
-	if !errors.As(err, &missing) {
-		t.Fatalf("got %v, want a MissingImageError", err)
+	for name, c := range map[string]struct {
+		without func(p *container.Provider)
+		needs   env.Spec
+		needsNo env.Spec
+	}{
+		"Redis":     {func(p *container.Provider) { p.RedisImage = image }, env.Spec{NoRedis: true, Independents: 1}, env.Spec{NoRedis: true, Etcd: 1}},
+		"ledger":    {func(p *container.Provider) { p.LedgerImage = image }, small, env.Spec{}},
+		"etcd":      {func(p *container.Provider) { p.EtcdImage = image }, small, env.Spec{}},
+		"ZooKeeper": {func(p *container.Provider) { p.ZooKeeperImage = image }, small, env.Spec{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var steps []string
+			p := containertest.Provider()
+			p.Progress = func(s string) { steps = append(steps, s) }
+			c.without(&p)
+			_, err := p.Start(t.Context(), c.needs)
+			var missing *container.MissingImageError
+			if !errors.As(err, &missing) {
+				t.Fatalf("got %v, want a MissingImageError", err)
+			}
+			if missing.Image != image {
+				containertest.Need(t, err)
+			}
+			for _, want := range []string{image, "connection refused", "env/container/image/build", "--redis-image localhost/lockcost:bookworm"} {
+				if !strings.Contains(err.Error(), want) {
+					t.Errorf("%v: no %q", err, want)
+				}
+			}
+			if len(steps) == 0 || steps[len(steps)-1] != "pulling "+image {
+				t.Errorf("progress: %q", steps)
+			}
+			containertest.StartWith(t, p, c.needsNo) // which needs no such image
+		})
 	}
-	if missing.Image != image {
-		containertest.Need(t, err)
-	}
-	for _, want := range []string{image, "connection refused", "env/container/image/build", "--redis-image localhost/lockcost:bookworm"} {
-		if !strings.Contains(err.Error(), want) {
-			t.Errorf("%v: no %q", err, want)
-		}
-	}
-	if len(steps) == 0 || steps[len(steps)-1] != "pulling "+image {
-		t.Errorf("progress: %q", steps)
-	}
-	containertest.StartWith(t, p, env.Spec{}) // which needs no such image
 }
 
 func TestRefusedSpec(t *testing.T) {
@@ -132,22 +146,32 @@ func TestRefusedSpec(t *testing.T) {
 
 func TestUnfitImage(t *testing.T) {
 	cli := docker(t)
+	here := containertest.Provider()
+	redis := func(command string) string { return commit(t, cli, here.RedisImage, command) }
+	zoo := func(command string) string { return commit(t, cli, here.ZooKeeperImage, command) }
 	for name, c := range map[string]struct {
+		spec  env.Spec
 		image string
 		want  []string
 	}{
-		"of another platform": {load(t, cli, "s390x"), []string{"is for linux/s390x, and this engine runs linux/", "docker pull --platform"}},
-		"without a shell":     {load(t, cli, ""), []string{"primary", `"sh"`}},
-		"without the server":  {commit(t, cli, "rm -f /usr/bin/redis-server /usr/bin/valkey-server /usr/local/bin/redis-server /usr/local/bin/valkey-server"), []string{"primary: no redis-server or valkey-server in image"}},
-		"that gets never ready": {commit(t, cli, `printf '#!/bin/sh\necho here I stay; exec sleep 600\n' >/usr/local/sbin/redis-server; chmod +x /usr/local/sbin/redis-server`),
+		"of another platform": {env.Spec{}, load(t, cli, "s390x"), []string{"is for linux/s390x, and this engine runs linux/", "docker pull --platform"}},
+		"without a shell":     {env.Spec{}, load(t, cli, ""), []string{"primary", `"sh"`}},
+		"without Redis":       {env.Spec{}, redis("rm -f /usr/bin/redis-server /usr/bin/valkey-server /usr/local/bin/redis-server /usr/local/bin/valkey-server"), []string{"primary: no redis-server or valkey-server in image"}},
+		"without etcd":        {env.Spec{NoRedis: true, Etcd: 3}, load(t, cli, ""), []string{"etcd-", "no etcd in image"}},
+		"without Java":        {env.Spec{NoRedis: true, ZooKeeper: 3}, zoo("rm -f $(command -v java)"), []string{"zookeeper-", "no java in image"}},
+		"without ZooKeeper":   {env.Spec{NoRedis: true, ZooKeeper: 1}, zoo("rm -rf /usr/share/java/zookeeper.jar /apache-zookeeper-*"), []string{"zookeeper-1: no zookeeper.jar"}},
+		"that gets never ready": {env.Spec{}, redis(`printf '#!/bin/sh\necho here I stay; exec sleep 600\n' >/usr/local/sbin/redis-server; chmod +x /usr/local/sbin/redis-server`),
 			[]string{"primary", "not ready after 5s", "last lines of its log:\n  here I stay"}},
-		"whose server ends": {commit(t, cli, `printf '#!/bin/sh\necho no more; exit 3\n' >/usr/local/sbin/redis-server; chmod +x /usr/local/sbin/redis-server`),
+		"whose server ends": {env.Spec{}, redis(`printf '#!/bin/sh\necho no more; exit 3\n' >/usr/local/sbin/redis-server; chmod +x /usr/local/sbin/redis-server`),
 			[]string{"primary", "ended with exit status 3", "no more"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := containertest.Provider()
-			p.RedisImage = c.image
-			_, err := p.WithReady(5*time.Second).Start(t.Context(), env.Spec{})
+			p.RedisImage, p.EtcdImage, p.ZooKeeperImage = c.image, c.image, c.image
+			s, err := p.WithReady(5*time.Second).Start(t.Context(), c.spec)
+			if err == nil {
+				_ = s.Close()
+			}
 			for _, want := range c.want {
 				if err == nil || !strings.Contains(err.Error(), want) {
 					t.Errorf("%v: no %q", err, want)

@@ -144,6 +144,68 @@ func TestPortTaken(t *testing.T) {
 	}
 }
 
+// The first server of these kinds may find any of its ports taken: its
+// clients', or one for its peers.
+func TestPortOfAQuorumTaken(t *testing.T) {
+	l, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	taken := l.Addr().(*net.TCPAddr).Port
+	for name, c := range map[string]struct {
+		spec  env.Spec
+		which int
+		asks  int // ports of a start
+	}{
+		"etcd, clients":      {env.Spec{NoRedis: true, Etcd: 1}, 1, 2},
+		"etcd, peers":        {env.Spec{NoRedis: true, Etcd: 1}, 2, 2},
+		"ZooKeeper, clients": {env.Spec{NoRedis: true, ZooKeeper: 1}, 1, 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			asked := 0
+			containertest.StartWith(t, containertest.Provider().WithPort(func() (int, error) {
+				if asked++; asked == c.which {
+					return taken, nil
+				}
+				return assembly.FreePort()
+			}), c.spec)
+			if asked < 2*c.asks {
+				t.Errorf("%d ports were asked for: it was not tried again", asked)
+			}
+		})
+	}
+}
+
+// Ports of a bridge are published, and what peers are told is their address
+// behind it.
+func TestQuorumsOverBridge(t *testing.T) {
+	s := containertest.StartWith(t, bridged(), env.Spec{NoRedis: true, Etcd: 1, ZooKeeper: 1})
+	for _, n := range s.Nodes {
+		if err := s.Faults.Kill(n.Name); err != nil {
+			t.Fatal(err)
+		}
+		if again, err := s.Faults.Restart(t.Context(), n.Name); err != nil || again.Addr != n.Addr {
+			t.Errorf("%+v came back as %+v: %v", n, again, err)
+		}
+	}
+}
+
+// Apache's image has ZooKeeper elsewhere than Debian.
+func TestZooKeeperAsApacheHasIt(t *testing.T) {
+	p := containertest.Provider()
+	p.ZooKeeperImage = commit(t, docker(t), p.ZooKeeperImage, `lib=/apache-zookeeper-3.8.0-bin/lib
+		[ ! -e /usr/share/java/zookeeper.jar ] || {
+			mkdir -p $lib
+			mv /usr/share/java/zookeeper.jar $lib/zookeeper-3.8.0.jar
+			mv /usr/share/java/slf4j-simple.jar $lib
+		}`)
+	s := containertest.StartWith(t, p, env.Spec{NoRedis: true, ZooKeeper: 1})
+	if mode, err := s.ZooKeeper.Mode(t.Context(), s.ZooKeeper.Servers[0]); mode != "standalone" {
+		t.Errorf("it is %q: %v", mode, err)
+	}
+}
+
 func TestPausedInTheEngineItselfIsRemoved(t *testing.T) {
 	cli := docker(t)
 	alone(t)

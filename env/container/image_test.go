@@ -51,10 +51,9 @@ func load(t *testing.T, cli *client.Client, architecture string) (image string) 
 	return image
 }
 
-// commit makes an image of Redis's by a command, which goes with the test.
-func commit(t *testing.T, cli *client.Client, command string) (image string) {
+// commit makes an image of another by a command, which goes with the test.
+func commit(t *testing.T, cli *client.Client, base, command string) (image string) {
 	t.Helper()
-	base := containertest.Provider().RedisImage
 	made, err := cli.ContainerCreate(t.Context(), client.ContainerCreateOptions{
 		Config: &container.Config{Image: base, Entrypoint: []string{"sh", "-c", command}, User: "0"},
 	})

@@ -57,7 +57,7 @@ func drive() error {
 }
 
 // small is a stack with all kinds of servers.
-var small = env.Spec{Replicas: 1, Sentinels: 1, Ledger: true}
+var small = env.Spec{Replicas: 1, Sentinels: 1, Ledger: true, Etcd: 1, ZooKeeper: 1}
 
 // docker returns a client of the engine, or skips the test.
 func docker(t *testing.T) *client.Client {
