@@ -33,7 +33,8 @@ type costDot struct {
 	row, slot        int // which path, which of costPercentiles
 	value, low, high float64
 	text             string
-	doubtful         bool // of runs that are not valid
+	beside           string // the difference, where it has no panel of its own
+	doubtful         bool   // of runs that are not valid
 }
 
 // costPanel is one of the figure's panels.
@@ -43,33 +44,53 @@ type costPanel struct {
 	ratio bool // else difference
 	// doubtful says that setnx is invalid, and so every dot.
 	doubtful bool
+	both     bool // the difference stands in numbers beside the multiple
 	dots     []costDot
 	blank    map[int]string // rows without a dot, and why
 }
 
 // costPage draws what each path costs beside plain setnx.
-func costPage(s *study) (page, error) {
+func costPage(s *study) ([]page, error) {
 	grid := newCostGrid(s)
 	title := "What each path costs beside plain setnx, at P50, P99 and P99.9"
 	if len(grid.rows) < 2 {
 		title = "Cost beside plain setnx: nothing to compare"
 	}
-	return page{
+	return []page{{
 		title:    title,
 		alarm:    s.alarm(),
-		subtitle: s.caption(costMethod(grid.rows)),
+		subtitle: s.caption(costMethod(grid.rows), costDurability(grid.rows)),
 		notes:    s.footnotes(costNotes(grid.rows)...),
 		height:   grid.height(),
 		body:     grid.draw,
-	}, nil
+	}}, nil
 }
 
-// costRows lists the paths that get a row: setnx first.
-func (s *study) costRows() []series {
-	return sorted(s.paths(), isBaseline)
+// costDurability says what the small text below a path's name is.
+func costDurability(rows []series) string {
+	if !slices.ContainsFunc(rows, func(one series) bool { return one.path.Durability != nil }) {
+		return ""
+	}
+	return "Small, below the names: on how many of the service's servers the lock is, and whether in memory or synced to a disk, when the acquire returns."
 }
 
-// costPanels fills the panels: acquire, and the whole job where there is one.
+// durabilityOf is where a path's lock is, as far as the record says.
+func durabilityOf(one series) string {
+	if one.path.Durability == nil && !one.path.Lockless() {
+		return ""
+	}
+	return one.path.Durability.Text()
+}
+
+// manyRows is how many rows are a page: more of them are set closer, and the
+// differences of costs have no panels of their own.
+const manyRows = 9
+
+// costRows lists the paths that get a row: by kind, and setnx first.
+func (s *study) costRows() []series { return flat(byKind(s.paths())) }
+
+// costPanels fills the panels: acquire, and the whole job where there is one;
+// multiples of setnx and, unless the rows are many, differences from it.
 func (s *study) costPanels(rows []series) []costPanel {
 	spans := []struct {
 		span results.SpanName
@@ -82,14 +103,21 @@ func (s *study) costPanels(rows []series) []costPanel {
 		}{results.SpanTotal, "Whole job"})
 	}
 	var panels []costPanel
-	for _, ratio := range []bool{true, false} {
+	tiers := []bool{true, false}
+	if len(rows) > manyRows {
+		tiers = tiers[:1]
+	}
+	for _, ratio := range tiers {
 		for _, span := range spans {
 			title := span.name + ": difference from setnx"
 			if ratio {
 				title = span.name + ": multiple of setnx"
 			}
+			if len(tiers) == 1 {
+				title = span.name // the numbers beside it have heads of their own
+			}
 			panels = append(panels, fillCostPanel(costPanel{
-				title: title, span: span.span, ratio: ratio, doubtful: s.baselineInvalid(),
+				title: title, span: span.span, ratio: ratio, doubtful: s.baselineInvalid(), both: len(tiers) == 1,
 			}, rows))
 		}
 	}
@@ -108,6 +136,9 @@ func fillCostPanel(p costPanel, rows []series) costPanel {
 		}
 		if len(p.dots) == before {
 			p.blank[row] = "no block with enough samples of both"
+			if one.path.Lockless() && p.span == results.SpanAcquire {
+				p.blank[row] = "no lock to acquire"
+			}
 			if !hasBaseline(rows) {
 				p.blank[row] = "no setnx to compare with"
 			}
@@ -140,6 +171,9 @@ func (p costPanel) dot(one series, row, slot int) (costDot, bool) {
 		dot.value, dot.text = cost.Ratio, boundSigns[cost.Bound]+ratioText(cost.Ratio)
 		if cost.RatioLow != nil && cost.RatioHigh != nil {
 			dot.low, dot.high = *cost.RatioLow, *cost.RatioHigh
+		}
+		if p.both {
+			dot.beside = boundSigns[cost.Bound] + signedDuration(cost.DeltaNS)
 		}
 		return dot, cost.Ratio > 0
 	}
@@ -241,11 +275,15 @@ func missingPercentiles(rows []series) []string {
 	for _, p := range costPercentiles {
 		var lacking []string
 		for _, one := range rows {
-			if _, ok := one.path.Summary[results.SpanAcquire][p.percentile]; !ok {
+			if _, ok := one.path.Summary[results.SpanAcquire][p.percentile]; !ok && !one.path.Lockless() {
 				lacking = append(lacking, one.title())
 			}
 		}
-		if len(lacking) > 0 {
+		switch {
+		case len(lacking) > 1 && len(lacking) == len(rows):
+			notes = append(notes, fmt.Sprintf("%s is not drawn: no run of any path has the %s samples it takes.",
+				p.percentile.Title(), grouped(results.SamplesFor(p.percentile))))
+		case len(lacking) > 0:
 			notes = append(notes, fmt.Sprintf("%s is not drawn where no run has the %s samples it takes: %s.",
 				p.percentile.Title(), grouped(results.SamplesFor(p.percentile)), strings.Join(lacking, "; ")))
 		}
@@ -268,6 +306,8 @@ func isControl(one series) bool { return one.path.Path == "idempotent" && len(on
 const (
 	costNames   vg.Length = 108 // column of path names
 	costNumbers vg.Length = 48  // column of numbers beside each panel
+	costBoth    vg.Length = 92  // columns of multiples and of differences
+	costTight   vg.Length = 9.5 // height of one percentile where rows are many
 	costGap     vg.Length = 12
 	costSlot    vg.Length = 11 // height of one percentile
 	costRowPad  vg.Length = 7

@@ -12,35 +12,64 @@ import (
 )
 
 // costGrid is the body of the cost figure: path names on the left, then the
-// panels, ratios above differences.
+// panels, ratios above differences. Where rows are many there are panels of
+// ratios alone, and differences are numbers.
 type costGrid struct {
-	study     *study
-	rows      []series
-	panels    []costPanel
-	rowHeight vg.Length // of every row
+	study  *study
+	rows   []series
+	panels []costPanel
+	stack  stack
+	slot   vg.Length // height of one percentile
 }
 
-// newCostGrid makes the rows high enough for their dots, and for the longest
-// name.
+// newCostGrid makes the rows high enough for their dots and names: all of them
+// equally high, but where they are many.
 func newCostGrid(s *study) costGrid {
-	rows := s.costRows()
-	g := costGrid{study: s, rows: rows, panels: s.costPanels(rows)}
-	g.rowHeight = vg.Length(len(costPercentiles))*costSlot + costRowPad
-	for _, one := range rows {
-		g.rowHeight = max(g.rowHeight, heightOf(rowName(one, g.remark(one), costNames-8))+4)
+	groups := byKind(s.paths())
+	rows := flat(groups)
+	g := costGrid{study: s, rows: rows, panels: s.costPanels(rows), slot: costSlot}
+	if g.tight() {
+		g.slot = costTight
+	}
+	least := vg.Length(len(costPercentiles))*g.slot + costRowPad
+	g.stack = newStack(groups, func(one series) vg.Length { return max(least, heightOf(g.name(one))+4) })
+	if !g.tight() {
+		g.stack = g.stack.equal()
 	}
 	return g
 }
 
-func (g costGrid) columns() int { return max(1, len(g.panels)/2) }
+// tight says whether the rows are many.
+func (g costGrid) tight() bool { return len(g.rows) > manyRows }
 
-// panelHeight is the height of a panel's data.
-func (g costGrid) panelHeight() vg.Length {
-	return vg.Length(max(1, len(g.rows))) * g.rowHeight
+// tiers is how many panels stand below each other.
+func (g costGrid) tiers() int {
+	if g.tight() {
+		return 1
+	}
+	return 2
 }
 
+func (g costGrid) columns() int { return max(1, len(g.panels)/g.tiers()) }
+
+// numbers is the width of what stands beside a panel.
+func (g costGrid) numbers() vg.Length {
+	if g.tight() {
+		return costBoth
+	}
+	return costNumbers
+}
+
+// panelHeight is the height of a panel's data.
+func (g costGrid) panelHeight() vg.Length { return max(2*costSlot, g.stack.height) }
+
 func (g costGrid) height() vg.Length {
-	return costLegend + 2*(costHead+g.panelHeight()+costFoot)
+	return costLegend + vg.Length(g.tiers())*(costHead+g.panelHeight()+costFoot)
+}
+
+// name labels a row.
+func (g costGrid) name(one series) []paragraph {
+	return rowName(one, costNames-8, durabilityOf(one), g.remark(one))
 }
 
 // draw draws the grid.
@@ -57,10 +86,10 @@ func (g costGrid) draw(c draw.Canvas) {
 		left := costNames + vg.Length(column)*width
 		area := vg.Rectangle{
 			Min: vg.Point{X: c.Min.X + left, Y: c.Max.Y - top - g.panelHeight()},
-			Max: vg.Point{X: c.Min.X + left + width - costNumbers - costGap, Y: c.Max.Y - top},
+			Max: vg.Point{X: c.Min.X + left + width - g.numbers() - costGap, Y: c.Max.Y - top},
 		}
 		if column == 0 {
-			g.drawBands(c, area)
+			g.stack.draw(c, area.Max.Y)
 			g.drawNames(c, area)
 		}
 		g.drawPanel(c, area, p)
@@ -79,24 +108,11 @@ func drawCostLegend(c draw.Canvas) {
 	}
 }
 
-// drawBands tints every second row, from the names to the last number.
-func (g costGrid) drawBands(c draw.Canvas, area vg.Rectangle) {
-	c.SetColor(bandGrey)
-	for row := 0; row < len(g.rows); row += 2 {
-		top := area.Max.Y - vg.Length(row)*g.rowHeight
-		band := vg.Rectangle{
-			Min: vg.Point{X: c.Min.X, Y: top - g.rowHeight},
-			Max: vg.Point{X: c.Max.X, Y: top},
-		}
-		c.Fill(band.Path())
-	}
-}
-
 // drawNames labels the rows directly.
 func (g costGrid) drawNames(c draw.Canvas, area vg.Rectangle) {
 	for row, one := range g.rows {
-		middle := area.Max.Y - (vg.Length(row)+0.5)*g.rowHeight
-		name := rowName(one, g.remark(one), costNames-8)
+		middle := area.Max.Y - g.stack.middle(row)
+		name := g.name(one)
 		write(c, name, c.Min.X+3, middle+heightOf(name)/2)
 	}
 }
@@ -121,33 +137,49 @@ func (g costGrid) drawPanel(c draw.Canvas, area vg.Rectangle, p costPanel) {
 	data := place(chart, c, area)
 	put(c, bold(textStyle(panelSize, ink)), area.Min.X, area.Max.Y+6, p.title)
 	_, y := chart.Transforms(&data)
-	numbers := textStyle(smallSize, ink)
+	numbers := aligned(textStyle(smallSize, ink), draw.XRight)
+	right := area.Max.X + costNumbers - 4
+	if !p.both {
+		right = area.Max.X + costNumbers
+	} else {
+		heads := aligned(textStyle(smallSize, softInk), draw.XRight)
+		put(c, heads, right, area.Max.Y+6, "multiple")
+		put(c, heads, area.Max.X+costBoth, area.Max.Y+6, "difference")
+	}
 	for _, dot := range p.dots {
-		putMiddle(c, aligned(numbers, draw.XRight), area.Max.X+costNumbers, y(g.position(dot)), dot.text)
+		putMiddle(c, numbers, right, y(g.position(dot)), dot.text)
+		putMiddle(c, numbers, area.Max.X+costBoth, y(g.position(dot)), dot.beside)
 	}
 	for row, why := range p.blank {
-		at := y(float64(len(g.rows)-row) - 0.5)
-		lines := wrapped(textStyle(smallSize, softInk), why, area.Size().X-6).lines
-		for i, l := range lines {
-			shift := (vg.Length(len(lines)-1)/2 - vg.Length(i)) * leading(smallSize)
-			putMiddle(c, textStyle(smallSize, softInk), area.Min.X+4, at+shift, l)
-		}
+		g.drawBlank(c, area, y(g.stack.onAxis(row)), why, p.both)
 	}
 }
 
-// position is where a dot lies on the panel's vertical axis, on which a row
-// is 1 high and the first row on top.
+// drawBlank says around the given height why a row has no dot: among the dots,
+// or among the numbers where these have the room.
+func (g costGrid) drawBlank(c draw.Canvas, area vg.Rectangle, at vg.Length, why string, amongNumbers bool) {
+	style, x, width := textStyle(smallSize, softInk), area.Min.X+4, area.Size().X-6
+	if amongNumbers {
+		style, x, width = aligned(style, draw.XRight), area.Max.X+costBoth, costBoth-8
+	}
+	lines := wrapped(style, why, width).lines
+	for i, l := range lines {
+		shift := (vg.Length(len(lines)-1)/2 - vg.Length(i)) * leading(smallSize)
+		putMiddle(c, style, x, at+shift, l)
+	}
+}
+
+// position is where a dot lies on the panel's vertical axis, which runs from
+// 0 at its foot in points.
 func (g costGrid) position(dot costDot) float64 {
-	slot := float64(costSlot / g.rowHeight)
-	middle := float64(len(g.rows)-dot.row) - 0.5
-	return middle + (float64(len(costPercentiles)-1)/2-float64(dot.slot))*slot
+	return g.stack.onAxis(dot.row) + (float64(len(costPercentiles)-1)/2-float64(dot.slot))*float64(g.slot)
 }
 
 // chart makes the gonum plot of a panel whose data are width points wide.
 func (g costGrid) chart(p costPanel, width vg.Length) *plot.Plot {
 	chart := newPlot()
 	chart.Add(&plotter.Grid{Vertical: line(0.5, gridGrey)}, costMarks{grid: g, panel: p})
-	chart.Y.Min, chart.Y.Max = 0, float64(max(1, len(g.rows)))
+	chart.Y.Min, chart.Y.Max = 0, float64(g.panelHeight())
 	chart.Y.LineStyle.Width = 0
 	chart.Y.Tick.Marker = plot.ConstantTicks(nil)
 	if p.ratio {

@@ -171,7 +171,8 @@ func TestDotsStandAtTheirValues(t *testing.T) {
 		{row: 0, slot: 0, value: 1, low: math.NaN(), high: math.NaN()},
 		{row: 1, slot: 0, value: 2, low: low, high: high},
 	}}
-	grid := costGrid{rows: make([]series, 2), rowHeight: 40}
+	rows := []results.KindGroup[series]{{Items: make([]series, 2)}}
+	grid := costGrid{rows: flat(rows), stack: newStack(rows, func(series) vg.Length { return 40 }), slot: costSlot}
 	area := vg.Rectangle{Min: vg.Point{X: 100, Y: 50}, Max: vg.Point{X: 300, Y: 150}}
 	chart := grid.chart(panel, area.Size().X)
 	var drawn recorder.Canvas

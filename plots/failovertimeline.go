@@ -163,6 +163,10 @@ func nameTraces(c, data draw.Canvas, chart *plot.Plot, traces []trace) {
 	}
 	for i, at := range spread(want, 10.5, data.Min.Y+4, data.Max.Y-4) {
 		c.StrokeLine2(named[i].style, data.Max.X+5, at, data.Max.X+21, at)
-		putMiddle(c, textStyle(smallSize, ink), data.Max.X+25, at, named[i].label)
+		if named[i].shape != nil {
+			c.DrawGlyph(draw.GlyphStyle{Color: named[i].style.Color, Radius: 2.2, Shape: named[i].shape}, vg.Point{X: data.Max.X + 13, Y: at})
+		}
+		name := textStyle(smallSize, ink)
+		putMiddle(c, name, data.Max.X+25, at, shortened(name, named[i].label, c.Max.X-data.Max.X-25))
 	}
 }

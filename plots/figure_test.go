@@ -75,7 +75,7 @@ var expected = map[string]map[string][]string{
 		"timeseries":  {"INVALID", "SATURATED", "zookeeper is left out"},
 	},
 	"huge range": {
-		"cost":        {"10,000×", "+1 s", "P99.9 is not drawn where no run has the 3,688 samples it takes"},
+		"cost":        {"10,000×", "+1 s", "P99.9 is not drawn: no run of any path has the 3,688 samples it takes"},
 		"percentiles": {"1 s", "100 µs"},
 		"stages":      {"400 ms"},
 	},
@@ -87,13 +87,30 @@ var expected = map[string]map[string][]string{
 		"cost":   {"INTERRUPTED", "n too small for intervals", "1 run of 2 s a path"},
 		"stages": {"INTERRUPTED"},
 	},
+	"all paths": {
+		"cost": {"one server's word", "granted by several servers", "checked by the ledger", "memory of 1/2", "disk of 2/3",
+			"disk of 1, memory of 2/2", "no lock to acquire", "multiple", "difference", "connection=shared", "token=etcd", "notify=yes",
+			"optimistic takes no lock", "10×"},
+		"percentiles": {"acquire (1 of 2)", "floor", "one server's word", "null, below", "setnx-wait connection=shared @1 ms",
+			"Broad grey line: setnx", "@: with this round trip", "checked by the ledger", "99.9 %"},
+		"percentiles-2": {"the whole job", "(2 of 2)", "optimistic", "setnx-wait @10 ms"},
+		"stages":        {"floor", "one server's word", "checked by the ledger", "10.3 ms|10.4 ms", "–"},
+		"timeseries": {"P50 and P99, and rates, by kind", "offered, and all keep up", "lag P99, greatest", "setnx-wait connection=shared @1 ms",
+			"checked by the ledger", "8 s"},
+	},
+	"all paths, doubtful": {
+		"cost":        {"INVALID: redlock", "waitaof is left out", "≥ 1", "lower bound", "n too small"},
+		"percentiles": {"setnx-wait connection=shared @1 ms", "SATURATED", "INVALID"},
+		"timeseries":  {"etcd SATURATED", "redlock INVALID"},
+	},
 	"invalid setnx": {"cost": {"INVALID: setnx", "against INVALID setnx", "the driver stood still for 31 ms"}},
 	"nothing":       {"cost": {"Nothing to draw", "4,000 × dial"}, "stages": {"Nothing to draw"}, "percentiles": {"setnx is left out"}},
 }
 
 // unexpected are words that a figure of an input must not carry.
 var unexpected = map[string]map[string][]string{
-	"usual":     {"cost": {"INVALID", "n too small"}},
+	"usual":     {"cost": {"INVALID", "n too small"}, "stages": {"checked by the ledger"}},
+	"all paths": {"cost": {"INVALID", "difference from setnx"}, "percentiles": {"optimistic (", "412 ns at P50"}},
 	"no effect": {"cost": {"Whole job"}, "percentiles": {"Whole job"}, "stages": {"effect"}},
 	"one run":   {"cost": {"% interval"}},
 }
@@ -107,14 +124,20 @@ func TestEveryFigureOfEveryInput(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			drawn := drawInto(t, all[name], t.TempDir())
 			for _, f := range figures {
-				figure, ok := drawn[f.name]
-				if !ok || len(figure.Files) != 2 {
+				if figure, ok := drawn[f.name]; !ok || len(figure.Files) != 2 {
 					t.Fatalf("figure %s: files %v", f.name, figure.Files)
 				}
+			}
+			for figure := range expected[name] {
+				if _, ok := drawn[figure]; !ok {
+					t.Errorf("there is no figure %s", figure)
+				}
+			}
+			for page, figure := range drawn {
 				texts := textsOf(t, figure.Files[1])
 				checkPNG(t, figure.Files[0], texts)
-				checkTexts(t, f.name, texts)
-				checkWords(t, f.name, texts, expected[name][f.name], unexpected[name][f.name])
+				checkTexts(t, page, texts)
+				checkWords(t, page, texts, expected[name][page], unexpected[name][page])
 			}
 		})
 	}
@@ -324,10 +347,11 @@ func TestFailingPathIsLeftOutAndSaid(t *testing.T) {
 	m.profiles = append(m.profiles[2:3], profile{path: "redlock", failing: true})
 	s := m.study(t)
 	for _, f := range figures {
-		p, err := f.page(s)
-		if err != nil {
-			t.Fatal(err)
+		pages, err := f.page(s)
+		if err != nil || len(pages) != 1 {
+			t.Fatalf("%d pages: %v", len(pages), err)
 		}
+		p := pages[0]
 		if !slices.Contains(p.notes, "redlock is left out: no grant in 8,000 operations, 8,000 × dial.") {
 			t.Errorf("%s does not note that redlock is left out: %q", f.name, p.notes)
 		}

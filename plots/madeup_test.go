@@ -24,6 +24,8 @@ type profile struct {
 	failing    bool // no grant at all
 	floor      bool
 	expired    int64
+	kind       results.Kind
+	lock       *results.Durability
 	stallEvery int // one of so many operations takes a hundredfold, 0 for none
 }
 
@@ -111,7 +113,7 @@ func (m madeUp) study(t *testing.T) *study {
 
 // entry is the path's entry in the record, without its runs.
 func (p profile) entry() results.Path {
-	return results.Path{Path: p.path, Options: p.options, ReplicaRTTNS: int64(p.rtt), Floor: p.floor}
+	return results.Path{Path: p.path, Options: p.options, ReplicaRTTNS: int64(p.rtt), Floor: p.floor, Kind: p.kind, Durability: p.lock}
 }
 
 // random gives one run of one path the same samples each time.
@@ -206,7 +208,7 @@ func (m madeUp) second(p profile, random *rand.Rand) map[results.SpanName][]int6
 			continue
 		}
 		acquire, release := lognormal(p.acquire, p.spread), lognormal(140*time.Microsecond, 0.4)
-		if p.path == "null" {
+		if p.path == "null" || p.path == "optimistic" {
 			release = lognormal(time.Microsecond, 0.3)
 		}
 		if p.stallEvery > 0 && random.IntN(p.stallEvery) == 0 {
@@ -276,6 +278,6 @@ func inputs() map[string]madeUp {
 
 	return map[string]madeUp{
 		"usual": usual(), "one path": few, "many paths": many, "huge range": huge, "no effect": bare,
-		"one run": once, "invalid setnx": spoilt, "nothing": none,
+		"one run": once, "invalid setnx": spoilt, "nothing": none, "all paths": everything(), "all paths, doubtful": doubtful(),
 	}
 }

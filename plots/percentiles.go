@@ -21,6 +21,9 @@ type curve struct {
 	floor  bool
 	idle   bool // does no work: the instrument's own bottom
 	points []point
+
+	reference bool             // setnx among paths of another kind
+	shape     draw.GlyphDrawer // of marks at the percentiles that have names; nil for none
 }
 
 // Measures of the percentiles figure, in points.
@@ -38,14 +41,22 @@ const (
 // curvePanel is the response of one span.
 type curvePanel struct {
 	title   string
+	unnamed bool // the axis of percentiles is named below another panel
 	curves  []curve
-	latency extent // of the axis, in nanoseconds
+	latency extent    // of the axis, in nanoseconds
+	least   vg.Length // height of the data, where panels differ in it
+	end     float64   // the quantile that the other axis reaches at least
 }
 
-// newCurvePanel chooses the axis. Null answers in less than a microsecond: an
+// newCurvePanel makes a panel with an axis that suits its own curves.
+func newCurvePanel(title string, curves []curve) curvePanel {
+	return curvePanelOn(title, curves, latencyAxis(curves))
+}
+
+// latencyAxis chooses an axis. Null answers in less than a microsecond: an
 // axis down to there would squeeze the paths into a band, so it starts a
 // little below the others, and null is given in words where it is under it.
-func newCurvePanel(title string, curves []curve) curvePanel {
+func latencyAxis(curves []curve) extent {
 	all, working := newExtent(), newExtent()
 	for _, one := range curves {
 		for _, pt := range one.points {
@@ -59,6 +70,11 @@ func newCurvePanel(title string, curves []curve) curvePanel {
 	if !working.empty() {
 		latency.lo = max(latency.lo, working.lo/3)
 	}
+	return latency
+}
+
+// curvePanelOn makes a panel with the given axis.
+func curvePanelOn(title string, curves []curve, latency extent) curvePanel {
 	p := curvePanel{title: title, curves: slices.Clone(curves), latency: latency}
 	for i, one := range p.curves {
 		p.curves[i] = one.named(latency.lo)
@@ -81,7 +97,10 @@ func (one curve) named(lo float64) curve {
 }
 
 // percentilesPage draws whole distributions, with the tail stretched out.
-func percentilesPage(s *study) (page, error) {
+func percentilesPage(s *study) ([]page, error) {
+	if hasKinds(s.series) {
+		return s.kindCurves(), nil
+	}
 	panels := []curvePanel{newCurvePanel("Acquire", s.curves(results.SpanAcquire))}
 	title := "Response by percentile: acquire"
 	if s.whole() {
@@ -96,13 +115,12 @@ func percentilesPage(s *study) (page, error) {
 		height = max(height, vg.Length(len(p.curves))*labelGap+10)
 		labels = max(labels, p.labelWidth())
 	}
-	return page{
-		title: title,
-		alarm: s.alarm(),
-		subtitle: s.caption("Granted operations of all runs merged. Each line ends at the highest percentile " +
-			"that its samples support. Grey: the floors, the same loop without a lock (null) and with one round trip (ping)."),
-		notes:  s.footnotes(),
-		height: vg.Length(len(panels)) * (curveHead + height + curveFoot),
+	return []page{{
+		title:    title,
+		alarm:    s.alarm(),
+		subtitle: s.caption(curveMethod + "Grey: the floors, the same loop without a lock (null) and with one round trip (ping)."),
+		notes:    s.footnotes(),
+		height:   vg.Length(len(panels)) * (curveHead + height + curveFoot),
 		body: func(c draw.Canvas) {
 			for i, p := range panels {
 				top := vg.Length(i)*(curveHead+height+curveFoot) + curveHead
@@ -113,21 +131,31 @@ func percentilesPage(s *study) (page, error) {
 				p.draw(c, area)
 			}
 		},
-	}, nil
+	}}, nil
 }
+
+// curveMethod says what a curve is.
+const curveMethod = "Granted operations of all runs merged. Each line ends at the highest percentile that its samples support. "
 
 // curves lists the lines of one span, floors first so that they lie below.
 func (s *study) curves(span results.SpanName) []curve {
 	var all []curve
 	for _, one := range sorted(s.series, isFloor) {
-		if points := one.curves[span]; len(points) > 0 {
-			all = append(all, curve{
-				label: one.title(), aside: one.aside, look: one.look, mark: one.mark,
-				floor: one.path.Floor, idle: one.path.Path == "null", points: points,
-			})
+		if c, ok := one.curve(span); ok {
+			all = append(all, c)
 		}
 	}
 	return all
+}
+
+// curve is a series' line of a span, if it has one. There is none of the
+// acquire where there is no lock.
+func (one *series) curve(span results.SpanName) (c curve, ok bool) {
+	points := one.curves[span]
+	return curve{
+		label: one.title(), aside: one.aside, look: one.look, mark: one.mark,
+		floor: one.path.Floor, idle: one.path.Path == "null", points: points,
+	}, len(points) > 0 && !(one.path.Lockless() && span == results.SpanAcquire)
 }
 
 // labelWidth is the width of the widest label.
@@ -161,14 +189,19 @@ func (p curvePanel) chart(size vg.Point) *plot.Plot {
 		chart.Add(one)
 		end = max(end, one.points[len(one.points)-1].quantile)
 	}
-	chart.X.Min, chart.X.Max = 0, ninesEnd(end)
+	chart.X.Min, chart.X.Max = 0, ninesEnd(max(end, p.end))
 	chart.X.Scale = ninesScale{}
 	makeRoom(&chart.X, ninesTicks{}, size.X)
-	chart.X.Label.Text = "percentile of operations (each further nine takes the same width)"
+	if !p.unnamed {
+		chart.X.Label.Text = "percentile of operations (each further nine takes the same width)"
+	}
 	chart.Y.Min, chart.Y.Max = p.latency.lo, p.latency.hi
 	chart.Y.Scale = logScale{}
-	chart.Y.Tick.Marker = logTicks{most: int(size.Y / 20), label: durationTick}
+	chart.Y.Tick.Marker = logTicks{most: max(3, int(size.Y/20)), label: durationTick}
 	chart.Y.Label.Text = "response time, logarithmic"
+	if size.Y < curveLeast/1.2 {
+		chart.Y.Label.Text = "response, log"
+	}
 	return chart
 }
 
@@ -197,6 +230,7 @@ func (one curve) Plot(c draw.Canvas, p *plot.Plot) {
 		path[i] = vg.Point{X: x(pt.quantile), Y: y(float64(pt.ns))}
 	}
 	c.StrokeLines(one.stroke(), path)
+	one.drawMarks(c, x, y, p.Y.Min)
 	if one.mark != "" {
 		for i := 0; i < len(path); i += 15 {
 			c.DrawGlyph(draw.GlyphStyle{Color: one.look.color, Radius: 2.5, Shape: draw.CrossGlyph{}}, path[i])
@@ -204,8 +238,33 @@ func (one curve) Plot(c draw.Canvas, p *plot.Plot) {
 	}
 }
 
-// stroke is the line of a curve: floors are thin.
+// drawMarks marks the curve at the percentiles that have names, as far as it
+// goes.
+func (one curve) drawMarks(c draw.Canvas, x, y func(float64) vg.Length, least float64) {
+	if one.shape == nil {
+		return
+	}
+	last := one.points[len(one.points)-1]
+	for _, percentile := range results.Percentiles {
+		at := slices.IndexFunc(one.points, func(pt point) bool { return pt.quantile >= percentile.Quantile()-1e-9 })
+		if at < 0 || float64(one.points[at].ns) < least || one.points[at].quantile > last.quantile {
+			continue
+		}
+		c.DrawGlyph(one.glyph(), vg.Point{X: x(one.points[at].quantile), Y: y(float64(one.points[at].ns))})
+	}
+}
+
+// glyph is the mark of a curve.
+func (one curve) glyph() draw.GlyphStyle {
+	return draw.GlyphStyle{Color: one.stroke().Color, Radius: 2.6, Shape: one.shape}
+}
+
+// stroke is the line of a curve: floors are thin, and a reference is broad and
+// grey.
 func (one curve) stroke() draw.LineStyle {
+	if one.reference {
+		return line(2.4, referenceGrey)
+	}
 	if one.floor {
 		return one.look.stroke(1)
 	}
@@ -228,8 +287,11 @@ func (p curvePanel) drawLabels(c, data draw.Canvas, chart *plot.Plot) {
 	for i, one := range p.curves {
 		c.StrokeLine2(line(0.5, midGrey), ends[i].X+1, ends[i].Y, key-2, placed[i])
 		c.StrokeLine2(one.stroke(), key, placed[i], key+20, placed[i])
+		if one.shape != nil {
+			c.DrawGlyph(one.glyph(), vg.Point{X: key + 10, Y: placed[i]})
+		}
 		style := textStyle(labelSize, ink)
-		if one.floor {
+		if one.floor || one.reference {
 			style.Color = softInk
 		}
 		mark := bold(textStyle(smallSize, vermillion))

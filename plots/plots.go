@@ -20,17 +20,27 @@ import (
 // Figure is one drawn figure.
 type Figure struct {
 	// Name is cost, percentiles, stages or timeseries; of fault experiments
-	// safety, timeline, failover-time or window.
+	// safety, timeline, failover-time or window. Further pages of a figure
+	// have a number behind it: percentiles-2.
 	Name  string   `json:"name"`
 	Title string   `json:"title"` // as it is written on the figure
 	Files []string `json:"files"` // one PNG and one SVG
 	Notes []string `json:"notes"` // what it does not show, and why; also written on it
 }
 
-// figures lists what is drawn, in the order in which it is read.
+// pageName names the pages of a figure: percentiles, percentiles-2.
+func pageName(figure string, page int) string {
+	if page == 0 {
+		return figure
+	}
+	return fmt.Sprintf("%s-%d", figure, page+1)
+}
+
+// figures lists what is drawn, in the order in which it is read. A figure may
+// have several pages, where one could not be read.
 var figures = []struct {
 	name string
-	page func(*study) (page, error)
+	page func(*study) ([]page, error)
 }{
 	{"cost", costPage},
 	{"percentiles", percentilesPage},
@@ -66,15 +76,17 @@ func (s *study) draw(out string) ([]Figure, error) {
 	}
 	drawn := make([]Figure, 0, len(figures))
 	for _, f := range figures {
-		p, err := f.page(s)
+		pages, err := f.page(s)
 		if err != nil {
 			return drawn, fmt.Errorf("figure %s: %w", f.name, err)
 		}
-		files, err := save(p, out, f.name)
-		if err != nil {
-			return drawn, err
+		for i, p := range pages {
+			files, err := save(p, out, pageName(f.name, i))
+			if err != nil {
+				return drawn, err
+			}
+			drawn = append(drawn, Figure{Name: pageName(f.name, i), Title: p.title, Files: files, Notes: p.notes})
 		}
-		drawn = append(drawn, Figure{Name: f.name, Title: p.title, Files: files, Notes: p.notes})
 	}
 	return drawn, nil
 }

@@ -139,3 +139,17 @@ func failureOf(runs []results.Run) string {
 	}
 	return strings.Join(parts, ", ")
 }
+
+// locklessNote says why a path without a lock has no acquire, where there is
+// one.
+func (s *study) locklessNote() string {
+	i := slices.IndexFunc(s.series, func(one series) bool { return one.path.Lockless() })
+	if i < 0 {
+		return ""
+	}
+	note := s.series[i].path.Path + " takes no lock: there is nothing to acquire, and none is drawn."
+	if s.whole() {
+		note += " What it costs shows in the whole job."
+	}
+	return note
+}

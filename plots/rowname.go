@@ -8,11 +8,11 @@ import (
 )
 
 // rowName is the label at the left of a row: the path, what tells it from
-// others of its name, what must be known of it, and its mark.
-func rowName(one series, remark string, width vg.Length) []paragraph {
+// others of its name, what is to be known of it, and its mark.
+func rowName(one series, width vg.Length, remarks ...string) []paragraph {
 	small := textStyle(smallSize, softInk)
 	paragraphs := []paragraph{wrapped(bold(textStyle(labelSize, ink)), one.path.Path, width)}
-	for _, detail := range present([]string{joined(", ", one.options, one.distance), remark}) {
+	for _, detail := range present(append([]string{joined(", ", one.options, one.distance)}, remarks...)) {
 		paragraphs = append(paragraphs, wrapped(small, detail, width))
 	}
 	for _, warning := range present([]string{one.mark, one.aside}) {

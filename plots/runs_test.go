@@ -114,11 +114,11 @@ func TestRandomArrivalsAreOfferedOnAverage(t *testing.T) {
 	for arrivals, want := range map[string]bool{"constant": false, "poisson": true} {
 		s := m.study(t)
 		s.record.Plan.Arrivals = arrivals
-		p, err := timeseriesPage(s)
+		pages, err := timeseriesPage(s)
 		if err != nil {
 			t.Fatal(err)
 		}
-		svg, err := renderSVG(p)
+		svg, err := renderSVG(pages[0])
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -44,26 +44,31 @@ const (
 	stageNames  vg.Length = 118
 	stageColumn vg.Length = 50 // of numbers, one a stage and one for the total
 	stageRoom   vg.Length = 34 // least height of a row
+	stageTight  vg.Length = 21 // the same where there are many
 	stageHead   vg.Length = 24
 	stageFoot   vg.Length = 36
 )
 
 // stagesPage draws where the time goes on average.
-func stagesPage(s *study) (page, error) {
-	body := stageBody{}
-	for _, one := range sorted(s.series, isPath) {
+func stagesPage(s *study) ([]page, error) {
+	groups := results.GroupByKind(sorted(s.series, isPath), func(one series) results.Kind { return one.path.Kind })
+	if hasKinds(s.series) {
+		groups = byKind(s.series)
+	}
+	body := stageBody{stack: stageStack(groups)}
+	for _, one := range flat(groups) {
 		body.rows = append(body.rows, stageRowOf(one))
 	}
 	body.columns = shownStages(body.rows)
-	return page{
+	return []page{{
 		title: "Where the time goes: mean time of each stage",
 		alarm: s.alarm(),
 		subtitle: s.caption("Means of granted operations over all runs; unlike percentiles they add up. " +
 			"Whisker: the lowest and highest mean of a single run."),
 		notes:  s.footnotes(restNote(body)),
-		height: stageHead + vg.Length(max(1, len(body.rows)))*body.rowHeight() + stageFoot,
+		height: stageHead + max(stageRoom, body.stack.height) + stageFoot,
 		body:   body.draw,
-	}, nil
+	}}, nil
 }
 
 // stageRowOf weighs the runs' means by their samples.
@@ -72,7 +77,7 @@ func stageRowOf(one series) stageRow {
 	row.total = meanOf(one.runs, results.SpanTotal)
 	rest := row.total
 	for i, st := range stages {
-		if st.span != "" {
+		if st.span != "" && !(one.path.Lockless() && st.span != results.SpanEffect) {
 			row.means[i] = meanOf(one.runs, st.span)
 			rest -= row.means[i]
 		}
@@ -135,25 +140,31 @@ func restNote(b stageBody) string {
 // the values whose heads are the legend.
 type stageBody struct {
 	rows    []stageRow
+	stack   stack
 	columns []int // of stages that are shown
 }
 
-// name labels the row.
-func (r stageRow) name() []paragraph {
+// stageName labels a row.
+func stageName(one series) []paragraph {
 	remark := ""
-	if r.series.path.Floor {
+	if one.path.Floor && one.path.Kind == "" {
 		remark = "floor"
 	}
-	return rowName(r.series, remark, stageNames-10)
+	return rowName(one, stageNames-10, remark)
 }
 
-// rowHeight is the height of every row.
-func (b stageBody) rowHeight() vg.Length {
-	height := stageRoom
-	for _, r := range b.rows {
-		height = max(height, heightOf(r.name())+4)
+// stageStack lays the rows out: all as high as the highest, but where there
+// are many each as high as its name.
+func stageStack(groups []results.KindGroup[series]) stack {
+	least, many := stageRoom, len(flat(groups)) > manyRows
+	if many {
+		least = stageTight
 	}
-	return height
+	rows := newStack(groups, func(one series) vg.Length { return max(least, heightOf(stageName(one))+4) })
+	if !many {
+		rows = rows.equal()
+	}
+	return rows
 }
 
 // draw draws the body.
@@ -164,10 +175,13 @@ func (b stageBody) draw(c draw.Canvas) {
 		putNothing(c)
 		return
 	}
+	if len(b.stack.headings) > 0 {
+		b.stack.draw(c, area.Max.Y)
+	}
 	data := place(b.chart(), c, area)
 	for row, one := range b.rows {
-		middle := data.Max.Y - (vg.Length(row)+0.5)*b.rowHeight()
-		name := one.name()
+		middle := data.Max.Y - b.stack.middle(row)
+		name := stageName(one.series)
 		write(c, name, c.Min.X+3, middle+heightOf(name)/2)
 	}
 	b.drawTable(c, data)
@@ -184,7 +198,7 @@ func (b stageBody) chart() *plot.Plot {
 	chart.X.Min, chart.X.Max = 0, longest*1.04
 	chart.X.Tick.Marker = linearTicks{most: 6, label: durationTick}
 	chart.X.Label.Text = "mean time per operation, linear"
-	chart.Y.Min, chart.Y.Max = 0, float64(len(b.rows))
+	chart.Y.Min, chart.Y.Max = 0, float64(b.stack.height)
 	chart.Y.Tick.Marker = plot.ConstantTicks(nil)
 	return chart
 }
@@ -212,7 +226,7 @@ func (b stageBody) drawTable(c, data draw.Canvas) {
 			if v := value(r); v > 0 {
 				text = results.FormatDuration(int64(math.Round(v)))
 			}
-			putMiddle(c, style, right, data.Max.Y-(vg.Length(row)+0.5)*b.rowHeight(), text)
+			putMiddle(c, style, right, data.Max.Y-b.stack.middle(row), text)
 		}
 	}
 }
@@ -224,7 +238,7 @@ type stageBars stageBody
 func (b stageBars) Plot(c draw.Canvas, p *plot.Plot) {
 	x, y := p.Transforms(&c)
 	for row, r := range b.rows {
-		middle := y(float64(len(b.rows)-row) - 0.5)
+		middle := y(b.stack.onAxis(row))
 		from := 0.0
 		for _, i := range b.columns {
 			if r.means[i] == 0 {

@@ -63,6 +63,7 @@ func newStudy(record *results.Record, read func(results.Path) ([]results.Interva
 		s.series = append(s.series, one)
 	}
 	s.noteRuns()
+	s.notes = append(s.notes, present([]string{s.locklessNote()})...)
 	s.doubt()
 	return s, nil
 }
@@ -160,6 +161,28 @@ func (one *series) own(all []results.Interval) []results.Interval {
 // title is the full name of a series in one line.
 func (one *series) title() string {
 	return joined(", ", joined(" ", one.path.Path, one.options), one.distance)
+}
+
+// short is the name of a series at the end of a line among many: with its
+// replica's distance as the text summary has it, and with its mark or else
+// with what must be known of it.
+func (one *series) short() string {
+	name := joined(" ", one.path.Path, one.options, strings.ReplaceAll(one.distance, replicaAt, "@"))
+	if one.mark != "" {
+		return name
+	}
+	return withAside(name, one.aside)
+}
+
+// replicaAt is how a distance to the replica is written out.
+const replicaAt = "replica at "
+
+// shortNote explains the distance in short names, where there is one.
+func (s *study) shortNote() string {
+	if slices.ContainsFunc(s.series, func(one series) bool { return strings.Contains(one.distance, replicaAt) }) {
+		return " @: with this round trip to the replica."
+	}
+	return ""
 }
 
 // paths returns the series that are not floors.

@@ -42,7 +42,10 @@ const (
 )
 
 // timeseriesPage draws how each path went second by second.
-func timeseriesPage(s *study) (page, error) {
+func timeseriesPage(s *study) ([]page, error) {
+	if hasKinds(s.paths()) {
+		return []page{s.kindTimesPage()}, nil
+	}
 	shown := s.paths()
 	if len(shown) == 0 {
 		shown = s.series
@@ -54,7 +57,7 @@ func timeseriesPage(s *study) (page, error) {
 		}
 	}
 	body.setRanges()
-	return page{
+	return []page{{
 		title: "Second by second: acquire, the instrument's lag, and rates",
 		alarm: s.alarm(),
 		subtitle: s.caption("Histograms of all runs merged for each second of the measured window; warm-up is before 0 s. "+
@@ -64,7 +67,7 @@ func timeseriesPage(s *study) (page, error) {
 		notes:  s.footnotes(),
 		height: timeTop + vg.Length(max(1, len(body.rows)))*(timeHead+timeHeight+timeTicks) + timeFoot,
 		body:   body.draw,
-	}, nil
+	}}, nil
 }
 
 // isRandom says whether the number of operations that fall due in a second is
