@@ -31,6 +31,16 @@ type FailoverPlan struct {
 	Seed          uint64  `json:"seed"` // of the order of the trials
 	Env           string  `json:"env"`  // process or container
 	Quick         bool    `json:"quick"`
+
+	Scenarios []string `json:"scenarios"` // labels, as name:variant
+	Paths     []string `json:"paths"`     // labels
+	// NotRun are paths of --paths all that could not be run, each with why.
+	NotRun        []string `json:"not_run,omitempty"`
+	DownAfterNS   []int64  `json:"down_after_ns,omitempty"`  // crash-steady was run at each; none where no Sentinel had a part
+	ReplicaRTTsNS []int64  `json:"replica_rtt_ns,omitempty"` // likewise
+	HoldNS        int64    `json:"hold_ns"`                  // as asked for; 0 for what follows from down-after, see Scenario.HoldNS
+	SideBySide    int      `json:"side_by_side"`             // trials at once, where nothing is timed; 0 in older records
+	Windows       bool     `json:"windows"`                  // the replication window was to be measured
 }
 
 // Scenario is one scenario, in one variant, for one path with one set of
@@ -42,7 +52,10 @@ type Scenario struct {
 	Summary     string            `json:"summary"`           // one line: what is done
 	Path        string            `json:"path"`
 	Options     map[string]string `json:"options"`
-	Kind        Kind              `json:"kind,omitempty"` // of the path, as in a run's record; "" in older ones
+	Kind        Kind              `json:"kind,omitempty"`    // of the path, as in a run's record; "" in older ones
+	Service     string            `json:"service,omitempty"` // what its locks are taken from: redis, independents, etcd, zookeeper; "" for no lock, and in older records
+	Nodes       int               `json:"nodes,omitempty"`   // servers of that, Sentinels left out
+	TTLNS       int64             `json:"ttl_ns"`            // of the locks, or of the sessions that hold them
 	Replicas    int               `json:"replicas"`
 	DownAfterNS int64             `json:"down_after_ns"`
 	ReplicaRTT  int64             `json:"replica_rtt_ns"`
@@ -118,21 +131,28 @@ type Moment string
 const (
 	Noticed      Moment = "noticed"     // a quorum of Sentinels holds the primary to be down (+odown)
 	Elected      Moment = "elected"     // a Sentinel leads the failover (+elected-leader)
-	Promoted     Moment = "promoted"    // the replica was told to be the primary, and is (+promoted-slave)
-	FirstWrite   Moment = "first_write" // the first write that a replica of before accepts
+	Promoted     Moment = "promoted"    // the replica was told to be the primary, and is (+promoted-slave); another member leads, in etcd and ZooKeeper
+	FirstWrite   Moment = "first_write" // the first write that a replica of before accepts; of etcd and ZooKeeper, any member under the new leader
 	Announced    Moment = "announced"   // clients are told (+switch-master)
 	FirstGrant   Moment = "first_grant" // of the client that was granted first
 	FirstGrantA  Moment = "first_grant_first_client"
 	FirstGrantB  Moment = "first_grant_second_client"
 	WithoutGrant Moment = "without_grant" // the longest stretch without any grant, the fault in it or after it
 	Refusal      Moment = "refusal"       // the first acquisition that was refused for want of replicas
-	Rejoined     Moment = "rejoined"      // from its restart until the replica is online again
+	Rejoined     Moment = "rejoined"      // from its restart until the replica is online again, or whatever was away serves again
 	OldStopped   Moment = "old_stopped"   // from when the old primary woke, until it accepts no more writes
 	OrphanedFor  Moment = "orphaned_for"  // the longest that a lock is left without a holder, to its expiry
+	// LockLost and LossNoticed are medians over the locks of a holder that is
+	// stopped or cut off: until the lock service no longer has them, and until
+	// the holder's context ended for it, be that before or after. The latter is
+	// of those that were told at all, as the facts holders_told and
+	// holders_not_told count them.
+	LockLost    Moment = "lock_lost"
+	LossNoticed Moment = "loss_noticed"
 )
 
 // Moments lists them.
-var Moments = []Moment{Noticed, Elected, Promoted, FirstWrite, Announced, FirstGrant, FirstGrantA, FirstGrantB, WithoutGrant, Refusal, Rejoined, OldStopped, OrphanedFor}
+var Moments = []Moment{Noticed, Elected, Promoted, FirstWrite, Announced, FirstGrant, FirstGrantA, FirstGrantB, WithoutGrant, Refusal, Rejoined, OldStopped, OrphanedFor, LockLost, LossNoticed}
 
 // Phase is a part of a trial.
 type Phase string
