@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -21,14 +22,15 @@ func TestBuild(t *testing.T) {
 		envtest.Lack(t, "there is no image "+localImage+": run ./build")
 	}
 	labels := docker(t, "image", "inspect", "--format", "{{json .Config.Labels}}", localImage)
-	for _, want := range []string{`"project":"lockcost"`, `"suite":"bookworm"`, "redis-server ", "mariadb-server-core "} {
+	for _, want := range []string{`"project":"lockcost"`, `"suite":"bookworm"`, "redis-server ", "mariadb-server-core ", "libzookeeper-java ", ", etcd 3."} {
 		if !strings.Contains(labels, want) {
 			t.Errorf("labels %s lack %s", labels, want)
 		}
 	}
 	inside := docker(t, "run", "--rm", "--network=none", localImage, "sh", "-c",
-		"redis-server --version && mariadbd --version && id redis && ls /usr/sbin/policy-rc.d 2>&1 || :")
-	for _, want := range []string{"Redis server v=", "MariaDB", "(redis)", "policy-rc.d': No such file"} {
+		"redis-server --version && mariadbd --version && id redis && etcd --version && java -version 2>&1 &&"+
+			"ls /usr/share/java/zookeeper.jar && ls /usr/sbin/policy-rc.d 2>&1 || :")
+	for _, want := range []string{"Redis server v=", "MariaDB", "(redis)", "etcd Version: 3.", "OpenJDK", "zookeeper.jar\n", "policy-rc.d': No such file"} {
 		if !strings.Contains(inside, want) {
 			t.Errorf("%q is not in: %s", want, inside)
 		}
@@ -39,6 +41,29 @@ func TestBuild(t *testing.T) {
 	}
 	if now, _ := exec.Command("docker", "image", "inspect", "--format", "{{.Id}}", localImage).Output(); !bytes.Equal(now, id) {
 		t.Errorf("image %s was built again, as %s", id, now)
+	}
+}
+
+// An image of an earlier version of the script, or of go.mod, is built anew,
+// and anybody else's is left alone.
+func TestBuildFindsOutWhatIsLacking(t *testing.T) {
+	needBuilder(t)
+	for labels, lacks := range map[string]string{
+		`project=lockcost packages="redis-server 5:7.0.15-1, etcd 3.0.0"`: "without mariadb-server-core libzookeeper-java default-jre-headless etcd 3.",
+		`project=another packages="redis-server 5:7.0.15-1"`:              "",
+		`maintainer=somebody`: "",
+	} {
+		tag := testTag(t)
+		c := exec.Command("docker", "import", "--change", "LABEL "+labels, "-", tag)
+		c.Stdin = bytes.NewReader(make([]byte, 1024)) // an archive of nothing
+		if out, err := c.CombinedOutput(); err != nil {
+			t.Fatalf("docker import: %v: %s", err, out)
+		}
+		got := build(t, t.TempDir(), "--tag", tag, "--mirror", "http://127.0.0.1:1/")
+		kept := strings.Contains(got.stderr, "is there already")
+		if kept != (lacks == "") || kept != (got.status == 0) || !strings.Contains(got.stderr, lacks) {
+			t.Errorf("an image of %s: status %d, stderr: %s", labels, got.status, got.stderr)
+		}
 	}
 }
 
@@ -73,6 +98,28 @@ func TestBuildRefuses(t *testing.T) {
 			empty(t, tmp)
 		})
 	}
+}
+
+func TestBuildWithoutGo(t *testing.T) {
+	needBuilder(t)
+	var folders []string
+	for _, folder := range filepath.SplitList(os.Getenv("PATH")) {
+		if _, err := os.Stat(filepath.Join(folder, "go")); err != nil {
+			folders = append(folders, folder)
+		}
+	}
+	path := "PATH=" + strings.Join(folders, string(filepath.ListSeparator))
+	has := exec.Command("sh", "-c", "command -v docker && command -v debootstrap")
+	has.Env = []string{path}
+	if has.Run() != nil {
+		t.Skip("go is in one folder with docker or debootstrap")
+	}
+	tmp := t.TempDir()
+	got := run(t, command(tmp, []string{path, "XDG_CACHE_HOME=" + t.TempDir()}, "--tag", testTag(t)))
+	if got.status != 1 || !strings.Contains(got.stderr, "there is no go here") {
+		t.Errorf("status %d, stderr: %s", got.status, got.stderr)
+	}
+	empty(t, tmp)
 }
 
 // A file system that cannot be built on is told to be the reason.
