@@ -38,7 +38,7 @@ func (a etcdAttempt) bury(ctx context.Context) bool {
 // request that is still on its way, in a member that was stopped or cut off
 // and goes on later, would write a key that nobody knows of into a session
 // that lives. The graves go with the session.
-func (c *EtcdClient) bury(ctx context.Context, some []etcdAttempt) error {
+func (c *EtcdClient) bury(ctx context.Context, some []etcdAttempt) []error {
 	var ops []clientv3.Op
 	for _, a := range some {
 		ops = append(ops, clientv3.OpDelete(a.name), clientv3.OpPut(a.grave, "", clientv3.WithLease(a.id)))
@@ -46,12 +46,15 @@ func (c *EtcdClient) bury(ctx context.Context, some []etcdAttempt) error {
 	ctx, cancel := c.later(ctx)
 	defer cancel()
 	_, err := c.etcd.Txn(ctx).Then(ops...).Commit()
+	errs := make([]error, len(some))
 	if !etcdLeaseGone(err) {
-		return err
+		for i := range errs {
+			errs[i] = err
+		}
+		return errs
 	}
 	// That of some is gone, which may be one's among many: then all are
 	// looked at again, without those whose session is over.
-	errs := make([]error, len(some))
 	for i, a := range some {
 		if a.over() {
 			continue
@@ -63,5 +66,5 @@ func (c *EtcdClient) bury(ctx context.Context, some []etcdAttempt) error {
 		}
 		errs[i] = err
 	}
-	return errors.Join(errs...)
+	return errs
 }

@@ -12,9 +12,9 @@ import (
 // session is over. One at a time, and many together: in an outage there are
 // thousands of them.
 type sweeper[T interface{ over() bool }] struct {
-	// undo undoes some, at most batch at a time. Where it fails, all are
-	// tried again.
-	undo  func(ctx context.Context, some []T) error
+	// undo undoes some, at most batch at a time, and returns an error for
+	// each: where it is not nil, that one is tried again.
+	undo  func(ctx context.Context, some []T) []error
 	batch int
 
 	mu      sync.Mutex
@@ -35,7 +35,7 @@ const (
 )
 
 // startSweeper returns a sweeper that works until ctx ends.
-func startSweeper[T interface{ over() bool }](ctx context.Context, batch int, undo func(context.Context, []T) error) *sweeper[T] {
+func startSweeper[T interface{ over() bool }](ctx context.Context, batch int, undo func(context.Context, []T) []error) *sweeper[T] {
 	s := &sweeper[T]{undo: undo, batch: batch, wake: make(chan struct{}, 1), done: make(chan struct{})}
 	go s.run(ctx)
 	return s
@@ -71,14 +71,20 @@ func (s *sweeper[T]) run(ctx context.Context) {
 		for i := range some {
 			items[i] = some[i].item
 		}
-		if err := s.undo(ctx, items); err == nil {
-			for _, one := range some {
-				close(one.undone)
+		var left []sweep[T]
+		for i, err := range s.undo(ctx, items) {
+			if err == nil {
+				close(some[i].undone)
+			} else {
+				left = append(left, some[i])
 			}
+		}
+		if len(left) < len(some) {
 			pause = firstSweepPause
+		}
+		if s.putBack(left); len(left) == 0 {
 			continue
 		}
-		s.putBack(some)
 		select {
 		case <-ctx.Done():
 			return
