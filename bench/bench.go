@@ -57,6 +57,7 @@ type Plan struct {
 	// Lenient has paths left out that the servers cannot run, and says so in
 	// the record, as long as there is one that they can.
 	Lenient bool
+	NotRun  []string // paths that were left out already, each with why
 }
 
 // DefaultPlan has the defaults of `lockcost run`, without paths.

@@ -2,6 +2,7 @@ package bench
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -19,6 +20,7 @@ import (
 	"lockcost/env/reexec"
 	"lockcost/results"
 	"lockcost/workloads"
+	"lockcost/workloads/lock"
 )
 
 func TestMain(m *testing.M) {
@@ -43,13 +45,15 @@ const benchRate = 1000
 
 // shared is the stack of all benchmarks: one that is started for them, or
 // the servers that LOCKCOST_REDIS, LOCKCOST_REPLICAS, LOCKCOST_SENTINEL,
-// LOCKCOST_MASTER_NAME and LOCKCOST_LEDGER name, reached as LOCKCOST_VIA,
+// LOCKCOST_MASTER_NAME, LOCKCOST_LEDGER, LOCKCOST_REDLOCK, LOCKCOST_ETCD and
+// LOCKCOST_ZOOKEEPER name, reached as LOCKCOST_VIA,
 // LOCKCOST_TLS_CA, LOCKCOST_TLS_CERT and LOCKCOST_TLS_KEY say.
 var shared rig
 
 type rig struct {
 	once   sync.Once
 	stack  *env.Stack
+	more   []service
 	doctor results.Doctor
 	err    error
 }
@@ -81,14 +85,19 @@ func (r *rig) close() error {
 	if r.stack == nil {
 		return nil
 	}
-	return r.stack.Close()
+	errs := []error{r.stack.Close()}
+	for _, s := range r.more {
+		errs = append(errs, s.stack.Close())
+	}
+	return errors.Join(errs...)
 }
 
 func startBenchStack(ctx context.Context) (*env.Stack, error) {
 	own := external.Provider{
 		Redis: os.Getenv("LOCKCOST_REDIS"), ReplicasAt: list("LOCKCOST_REPLICAS"), Sentinels: list("LOCKCOST_SENTINEL"),
 		MasterName: os.Getenv("LOCKCOST_MASTER_NAME"), Ledger: os.Getenv("LOCKCOST_LEDGER"),
-		Via: list("LOCKCOST_VIA"),
+		Via:          list("LOCKCOST_VIA"),
+		Independents: list("LOCKCOST_REDLOCK"), Etcd: list("LOCKCOST_ETCD"), ZooKeeper: list("LOCKCOST_ZOOKEEPER"),
 		TLS: external.TLSFiles{
 			CA: os.Getenv("LOCKCOST_TLS_CA"), Cert: os.Getenv("LOCKCOST_TLS_CERT"), Key: os.Getenv("LOCKCOST_TLS_KEY"),
 		},
@@ -105,6 +114,62 @@ func startBenchStack(ctx context.Context) (*env.Stack, error) {
 	})
 }
 
+// with returns the stack with what a path needs besides. It is started with
+// the first path that does.
+func (r *rig) with(b *testing.B, path workloads.Path) *env.Stack {
+	b.Helper()
+	whole := *r.stack
+	need := path.Needs(DefaultPlan().settings())
+	for _, missing := range []env.Spec{
+		{Independents: need.Independents * lacking(len(whole.Independents))},
+		{Etcd: need.Etcd * lacking(len(whole.Etcd.Endpoints))},
+		{ZooKeeper: need.ZooKeeper * lacking(len(whole.ZooKeeper.Servers))},
+	} {
+		if missing.Independents+missing.Etcd+missing.ZooKeeper == 0 {
+			continue
+		}
+		more, err := r.service(context.WithoutCancel(b.Context()), missing)
+		if err != nil {
+			b.Fatal(err)
+		}
+		whole.Nodes = append(whole.Nodes[:len(whole.Nodes):len(whole.Nodes)], more.Nodes...)
+		whole.Independents = append(whole.Independents, more.Independents...)
+		whole.Etcd.Endpoints = append(whole.Etcd.Endpoints, more.Etcd.Endpoints...)
+		whole.ZooKeeper.Servers = append(whole.ZooKeeper.Servers, more.ZooKeeper.Servers...)
+	}
+	return &whole
+}
+
+// lacking is 1 where there are no servers of a kind.
+func lacking(there int) int {
+	if there > 0 {
+		return 0
+	}
+	return 1
+}
+
+// service starts servers of one kind, unless they run already.
+func (r *rig) service(ctx context.Context, spec env.Spec) (*env.Stack, error) {
+	for _, s := range r.more {
+		if s.spec.Independents == spec.Independents && s.spec.Etcd == spec.Etcd && s.spec.ZooKeeper == spec.ZooKeeper {
+			return s.stack, nil
+		}
+	}
+	started := spec
+	started.NoRedis, started.Pin = true, placement.Current().Pin()
+	stack, err := process.Provider{}.Start(ctx, started)
+	if err == nil {
+		r.more = append(r.more, service{spec, stack})
+	}
+	return stack, err
+}
+
+// service is servers that were started for those paths that need them.
+type service struct {
+	spec  env.Spec
+	stack *env.Stack
+}
+
 func list(variable string) []string {
 	if v := os.Getenv(variable); v != "" {
 		return strings.Split(v, ",")
@@ -113,20 +178,30 @@ func list(variable string) []string {
 }
 
 // BenchmarkAcquire takes and releases a lock at each arrival.
-func BenchmarkAcquire(b *testing.B) { benchmark(b, false, results.SpanAcquire) }
+func BenchmarkAcquire(b *testing.B) { benchmark(b, Plan{}, results.SpanAcquire) }
 
 // BenchmarkCharge does the whole protected job at each arrival.
-func BenchmarkCharge(b *testing.B) { benchmark(b, true, results.SpanTotal) }
+func BenchmarkCharge(b *testing.B) { benchmark(b, Plan{Ledger: true}, results.SpanTotal) }
 
-func benchmark(b *testing.B, ledger bool, span results.SpanName) {
+// BenchmarkHotOrder does it for one order, again and again: whoever comes
+// while it is locked is refused, and whoever is not finds it paid.
+func BenchmarkHotOrder(b *testing.B) { benchmark(b, Plan{Ledger: true, Orders: 1}, results.SpanTotal) }
+
+// benchmark has the ledger and the orders of a plan, and else the defaults.
+// Without a ledger a path that has a guard takes its lock and releases it.
+func benchmark(b *testing.B, like Plan, span results.SpanName) {
 	for _, path := range workloads.Catalogue() {
 		b.Run(fmt.Sprintf("path=%s/rate=%d", path.Label(), benchRate), func(b *testing.B) {
+			if path.Service() == "" && !path.Floor && !like.Ledger {
+				b.Skip("it takes no lock")
+			}
 			stack, doctor := shared.start(b)
-			if ledger && stack.Ledger == "" {
+			if like.Ledger && stack.Ledger == "" {
 				b.Skip("LOCKCOST_LEDGER is not set: there is nothing to charge")
 			}
+			stack = shared.with(b, path)
 			plan := DefaultPlan()
-			plan.Rate, plan.Ledger, plan.Paths = benchRate, ledger, []workloads.Path{path}
+			plan.Rate, plan.Ledger, plan.Orders, plan.Paths = benchRate, like.Ledger, like.Orders, []workloads.Path{path}
 			run := driveOnce(b, stack, plan, path, doctor)
 			report(b, run, span)
 		})
@@ -145,7 +220,9 @@ func driveOnce(b *testing.B, stack *env.Stack, plan Plan, path workloads.Path, d
 			b.Error(err)
 		}
 	}()
-	if err := site.check(b.Context(), variant{path: path}); err != nil {
+	if err := site.check(b.Context(), variant{path: path}); errors.Is(err, lock.ErrUnsupported) {
+		b.Skip(err)
+	} else if err != nil {
 		b.Fatal(err)
 	}
 	arrivals := plan.load(1)

@@ -30,7 +30,7 @@ type Progress struct {
 // done. When ctx ends, what was measured is kept and marked. An error comes
 // with the record of what was measured before, nil where there is nothing.
 func Run(ctx context.Context, plan Plan, stack *env.Stack, folder *results.Folder, watch func(Progress)) (record *results.Record, err error) {
-	r := &runner{plan: plan, folder: folder, watch: watch, variants: plan.variants()}
+	r := &runner{plan: plan, folder: folder, watch: watch, variants: plan.variants(), notRun: plan.NotRun}
 	r.total = plan.Runs * len(r.variants)
 	if r.site, err = newSite(ctx, plan, stack); err != nil {
 		return nil, err

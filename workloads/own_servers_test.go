@@ -36,7 +36,7 @@ func TestPathsOnServersOfTheUser(t *testing.T) {
 				WaitReplicas: 1, WaitTimeout: 5 * time.Second,
 			}
 			everyPath(t, stack, settings)
-			if err := RemoveKeys(t.Context(), stack, slices.Values([]string{"lockcost:test:fencing-counter"})); err != nil {
+			if err := Remove(t.Context(), stack, settings, []Service{Redis}, slices.Values([]string{"lockcost:test:fencing-counter"})); err != nil {
 				t.Error(err)
 			}
 

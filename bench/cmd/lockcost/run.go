@@ -35,6 +35,9 @@ type runFlags struct {
 	ledger    string
 	out       string
 	distances distanceFlags
+
+	durability    string
+	replicasAsked bool // --replicas or --sentinels
 }
 
 func newRun(stdout, stderr io.Writer) *cobra.Command {
@@ -42,10 +45,14 @@ func newRun(stdout, stderr io.Writer) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "run",
 		Short: "Measure paths at a rate, on a stack of real servers",
-		Long: `Run starts a replicated Redis with Sentinel and a ledger (or uses yours), drives
-each path at the rate in an open loop, in randomized interleaved blocks beside
-the floors null and ping, and keeps every run in a folder: run.json, an HDR
-interval log for each path, and bench.txt for benchstat. It prints a table.
+		Long: `Run starts the servers that the paths need (or uses yours), drives each path at
+the rate in an open loop, in randomized interleaved blocks beside the floors
+null and ping, and keeps every run in a folder: run.json, an HDR interval log
+for each path, and bench.txt for benchstat. It prints a table.
+
+An acquire is one attempt, refused at once where the lock is held. With
+--acquire-timeout it goes on trying: in the service's own queue where it has one
+(etcd, ZooKeeper), else by retries with random, growing pauses.
 
 ` + pathsHelp(),
 		Example: `  # the four paths at 1000 a second: some six minutes
@@ -59,6 +66,18 @@ interval log for each path, and bench.txt for benchstat. It prints a table.
 
   # what WAIT costs where the replica is 1 ms away, beside no distance at all
   lockcost run --paths setnx,setnx-wait --replica-rtt 0,1ms
+
+  # every path there is, on servers that all sync what they are told
+  lockcost run --paths all --durability strict
+
+  # ten locks that are fought for, each held for 5 ms: queues against retries
+  lockcost run --paths setnx,redlock,etcd,zookeeper --keys 10 --hold 5ms --acquire-timeout 1s
+
+  # one hot order, fenced and not
+  lockcost run --paths setnx,fencing,optimistic --orders 1
+
+  # what it takes to renew locks: leases of 5 s, held for 4 s
+  lockcost run --paths setnx,watchdog --ttl 5s --hold 4s --op-timeout 10s --rate 200
 
   # servers of your own; without --ledger the paths acquire and release only
   lockcost run --env external --redis redis://user:password@10.0.0.5:6379 \
@@ -88,7 +107,7 @@ func pathsHelp() string {
 func (f *runFlags) flags(c *cobra.Command) {
 	p, set := &f.plan, c.Flags()
 	set.SortFlags = false
-	set.StringVar(&f.paths, "paths", "setnx,setnx-wait,fencing,idempotent", "paths to measure; the floors null and ping are always run beside them")
+	set.StringVar(&f.paths, "paths", "setnx,setnx-wait,fencing,idempotent", "paths to measure, or all, of which those are left out that the servers cannot run; the floors null and ping are always run beside them")
 	set.Float64Var(&p.Rate, "rate", p.Rate, "arrivals per second")
 	set.DurationVar(&p.Duration, "duration", p.Duration, "measured window of each run")
 	set.DurationVar(&p.Warmup, "warmup", p.Warmup, "before the window, not in it")
@@ -101,6 +120,7 @@ func (f *runFlags) flags(c *cobra.Command) {
 	set.DurationVar(&p.TTL, "ttl", p.TTL, "of the locks")
 	set.DurationVar(&p.Hold, "hold", p.Hold, "how long each lock is held on purpose")
 	set.IntVar(&p.Keys, "keys", p.Keys, "number of lock keys to contend for (0: a fresh key each time)")
+	set.IntVar(&p.Orders, "orders", p.Orders, "number of hot orders that operations take by turns, each with its own key (0: a fresh order each time)")
 	set.DurationVar(&p.AcquireTimeout, "acquire-timeout", p.AcquireTimeout, "how long to go on trying for a held lock (0: one attempt)")
 	set.IntVar(&p.WaitReplicas, "wait-replicas", p.WaitReplicas, "replicas that WAIT waits for; as many are started at least")
 	set.DurationVar(&p.WaitTimeout, "wait-timeout", p.WaitTimeout, "of WAIT; whole milliseconds, at least 1ms")
@@ -108,6 +128,11 @@ func (f *runFlags) flags(c *cobra.Command) {
 	f.envFlag(set, "where the servers come from: process or container (started here), or external (yours)")
 	set.IntVar(&f.replicas, "replicas", 1, "replicas to start")
 	set.IntVar(&f.sentinels, "sentinels", 3, "Sentinels to start")
+	set.IntVar(&p.RedlockNodes, "redlock-nodes", p.RedlockNodes, "independent Redis servers to start for redlock")
+	set.IntVar(&p.EtcdNodes, "etcd-nodes", p.EtcdNodes, "members of etcd to start where a path needs it")
+	set.IntVar(&p.ZooKeeperNodes, "zookeeper-nodes", p.ZooKeeperNodes, "ZooKeeper servers to start where a path needs them")
+	set.StringVar(&f.durability, "durability", "", "of the servers to start: relaxed (nobody waits for a disk) or strict (everybody does); left out, each as it comes")
+	f.programFlag(set)
 	f.imageFlags(set)
 	set.StringVar(&f.servers.Redis, "redis", "", "external: the primary, host:port or redis[s]://user:password@host:port/db")
 	set.StringSliceVar(&f.servers.ReplicasAt, "replicas-at", nil, "external: the replicas, host:port,…")
@@ -117,6 +142,9 @@ func (f *runFlags) flags(c *cobra.Command) {
 	set.StringVar(&f.servers.TLS.CA, "tls-ca", "", "external: PEM file of the CA that signed the servers' certificates (default: those that this machine trusts); for rediss:// and the ledger's tls=true")
 	set.StringVar(&f.servers.TLS.Cert, "tls-cert", "", "external: PEM file of our certificate, for servers that want one")
 	set.StringVar(&f.servers.TLS.Key, "tls-key", "", "external: PEM file of its key")
+	set.StringSliceVar(&f.servers.Independents, "redlock-at", nil, "external: the independent Redis servers of redlock, host:port,…")
+	set.StringSliceVar(&f.servers.Etcd, "etcd", nil, "external: the members of etcd, host:port,…")
+	set.StringSliceVar(&f.servers.ZooKeeper, "zookeeper", nil, "external: the servers of ZooKeeper, host:port,…")
 	set.StringVar(&f.ledger, "ledger", "", "external: the ledger, user:password@tcp(host:port)/database; none: do without one")
 	set.StringVar(&f.out, "out", "", "folder of the run (default results/<UTC time>)")
 }
@@ -128,12 +156,10 @@ func (f *runFlags) check(c *cobra.Command) error {
 	}
 	p := &f.plan
 	p.Arrivals = load.Arrivals(f.arrivals)
-	for name := range strings.SplitSeq(f.paths, ",") {
-		path, err := workloads.Find(name)
-		if err != nil {
-			return usage(fmt.Errorf("--paths: %w", err))
-		}
-		p.Paths = append(p.Paths, path)
+	p.Durability = env.Durability(f.durability)
+	var err error
+	if p.Paths, p.Lenient, err = findPaths(f.paths); err != nil {
+		return usage(err)
 	}
 	if err := f.distances.apply(p); err != nil {
 		return usage(err)
@@ -155,12 +181,13 @@ func (f *runFlags) check(c *cobra.Command) error {
 
 // checkServers holds the flags about servers against each other.
 func (f *runFlags) checkServers(c *cobra.Command) error {
-	outside := []string{"redis", "replicas-at", "sentinel", "master-name", "via", "tls-ca", "tls-cert", "tls-key"}
-	started := []string{"replicas", "sentinels"}
+	outside := []string{"redis", "replicas-at", "sentinel", "master-name", "via", "redlock-at", "etcd", "zookeeper", "tls-ca", "tls-cert", "tls-key"}
+	started := []string{"replicas", "sentinels", "redlock-nodes", "etcd-nodes", "zookeeper-nodes", "durability"}
 	distances := []string{"replica-rtt", "client-rtt", "rtt-jitter"}
 	if err := f.serverFlags.check(c, envProcess, envContainer, envExternal); err != nil {
 		return err
 	}
+	f.replicasAsked = firstSet(c, []string{"replicas", "sentinels"}) != ""
 	switch f.env {
 	case envProcess, envContainer:
 		if name := firstSet(c, outside); name != "" {
@@ -188,7 +215,7 @@ func (f *runFlags) checkServers(c *cobra.Command) error {
 			return fmt.Errorf("--%s needs servers that lockcost starts: yours have the distance that they have", name)
 		}
 		if name := firstSet(c, started); name != "" {
-			return fmt.Errorf("--%s counts servers to start: with --env external give their addresses", name)
+			return fmt.Errorf("--%s is about servers to start: with --env external give the addresses of yours, as they are", name)
 		}
 		if f.servers.Redis == "" && len(f.servers.Sentinels) == 0 {
 			return errors.New("--env external: give --redis, or --sentinel and --master-name")
@@ -202,8 +229,44 @@ func (f *runFlags) checkServers(c *cobra.Command) error {
 		f.servers.Ledger = f.ledger
 	}
 	if f.env == envExternal {
+		if err := f.checkGiven(); err != nil {
+			return err
+		}
 		return f.servers.Check()
 	}
+	return nil
+}
+
+// checkGiven holds the paths against the servers of the user's that were
+// given, and leaves out those of --paths all whose servers were not.
+func (f *runFlags) checkGiven() error {
+	given := map[workloads.Service]struct {
+		flag  string
+		addrs []string
+	}{
+		workloads.Independents: {"--redlock-at", f.servers.Independents},
+		workloads.Etcd:         {"--etcd", f.servers.Etcd},
+		workloads.ZooKeeper:    {"--zookeeper", f.servers.ZooKeeper},
+	}
+	var able []workloads.Path
+paths:
+	for _, path := range f.plan.Paths {
+		for _, service := range path.Services() {
+			if g, ok := given[service]; ok && len(g.addrs) == 0 {
+				if f.plan.Lenient {
+					f.plan.NotRun = append(f.plan.NotRun, fmt.Sprintf("path %s: no %s was given", path.Label(), g.flag))
+					continue paths
+				}
+				return fmt.Errorf("--paths %s: give %s host:port,… of your servers, or leave the path out", path.Label(), g.flag)
+			}
+		}
+		if path.Guarded() && !f.plan.Ledger && f.plan.Lenient {
+			f.plan.NotRun = append(f.plan.NotRun, fmt.Sprintf("path %s: its guard needs a ledger, and no --ledger was given", path.Label()))
+			continue
+		}
+		able = append(able, path)
+	}
+	f.plan.Paths = able
 	return nil
 }
 
@@ -213,8 +276,10 @@ func (f *runFlags) source(p *progress) (env.Provider, env.Spec) {
 	if f.env == envExternal {
 		return f.servers, spec
 	}
-	spec.Replicas = max(spec.Replicas, f.replicas)
-	spec.Sentinels = f.sentinels
+	if f.plan.Uses(workloads.Redis) || f.replicasAsked { // else it is there for ping alone
+		spec.Replicas = max(spec.Replicas, f.replicas)
+		spec.Sentinels = f.sentinels
+	}
 	spec.Pin = placement.Current().Pin()
 	return f.provider(p.show), spec
 }

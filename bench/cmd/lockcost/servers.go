@@ -12,6 +12,7 @@ import (
 	"lockcost/env"
 	"lockcost/env/container"
 	"lockcost/env/process"
+	"lockcost/workloads"
 )
 
 // The values of --env.
@@ -25,6 +26,7 @@ const (
 type serverFlags struct {
 	env        string
 	containers container.Provider
+	redis      string // program
 }
 
 // containerFlags are those that need --env container.
@@ -32,6 +34,10 @@ var containerFlags = []string{"redis-image", "ledger-image", "docker-network"}
 
 func (s *serverFlags) envFlag(set *pflag.FlagSet, help string) {
 	set.StringVar(&s.env, "env", envProcess, help)
+}
+
+func (s *serverFlags) programFlag(set *pflag.FlagSet) {
+	set.StringVar(&s.redis, "redis-server", "", "process: the program to run, in place of the redis-server on the PATH")
 }
 
 func (s *serverFlags) imageFlags(set *pflag.FlagSet) {
@@ -53,6 +59,9 @@ func (s *serverFlags) check(c *cobra.Command, allowed ...string) error {
 	if name := firstSet(c, containerFlags); name != "" && s.env != envContainer {
 		return fmt.Errorf("--%s is about containers: add --env container", name)
 	}
+	if s.redis != "" && s.env != envProcess {
+		return fmt.Errorf("--redis-server is a program of this machine: it needs --env %s", envProcess)
+	}
 	if n := s.containers.Network; n != container.NetworkHost && n != container.NetworkBridge {
 		return fmt.Errorf("--docker-network %q: must be %s or %s", n, container.NetworkHost, container.NetworkBridge)
 	}
@@ -70,11 +79,29 @@ func (s *serverFlags) links() error {
 // provider starts the servers, and shows what takes long.
 func (s *serverFlags) provider(show func(bench.Progress)) env.Provider {
 	if s.env == envProcess {
-		return process.Provider{}
+		return process.Provider{RedisServer: s.redis}
 	}
 	p := s.containers
 	p.Progress = func(step string) { show(bench.Progress{Step: step}) }
 	return p
+}
+
+// findPaths reads --paths. Of all, which may stand beside others, those may be
+// left out that the servers cannot run: lenient.
+func findPaths(list string) (paths []workloads.Path, lenient bool, err error) {
+	for name := range strings.SplitSeq(list, ",") {
+		if strings.TrimSpace(name) == "all" {
+			lenient = true
+			paths = append(paths, workloads.All()...)
+			continue
+		}
+		path, err := workloads.Find(name)
+		if err != nil {
+			return nil, false, fmt.Errorf("--paths: %w", err)
+		}
+		paths = append(paths, path)
+	}
+	return paths, lenient, nil
 }
 
 // firstSet is the first of names that was given; "" for none.
