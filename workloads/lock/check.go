@@ -55,10 +55,10 @@ func Check(ctx context.Context, client *Client, needs Needs) error {
 // waits for. Valkey says which Redis it is like.
 func (c *Client) checkAOF(needs Needs, fields map[string]string) error {
 	if version := fields["redis_version"]; before(version, 7, 2) {
-		return fmt.Errorf("WAITAOF needs Redis 7.2 or later; %s is %s; use --paths without %s", c.name, version, needs.Path)
+		return &unsupported{fmt.Sprintf("WAITAOF needs Redis 7.2 or later; %s is %s; use --paths without %s", c.name, version, needs.Path)}
 	}
 	if fields["aof_enabled"] == "0" {
-		return fmt.Errorf("%s waits for an append-only file, and %s has none: it needs appendonly yes; try CONFIG SET appendonly yes", needs.Path, c.name)
+		return &unsupported{fmt.Sprintf("%s waits for an append-only file, and %s has none: it needs appendonly yes; try CONFIG SET appendonly yes", needs.Path, c.name)}
 	}
 	return nil
 }
@@ -239,3 +239,9 @@ func right(cmd redis.Cmder) string {
 	}
 	return name
 }
+
+// unsupported is an ErrUnsupported that says what the server lacks.
+type unsupported struct{ text string }
+
+func (e *unsupported) Error() string        { return e.text }
+func (e *unsupported) Is(target error) bool { return target == ErrUnsupported }
