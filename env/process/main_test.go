@@ -22,10 +22,12 @@ import (
 
 // driverIn makes this test binary a driver that starts a whole stack in that
 // folder, puts it at a distance, prints what it has and then waits to be
-// killed. With driverNetwork its network is one that can be broken instead.
+// killed. With driverNetwork its network is one that can be broken instead,
+// and with driverServices it has servers of the other kinds.
 const (
-	driverIn      = "PROCESS_TEST_DRIVER_IN"
-	driverNetwork = "PROCESS_TEST_DRIVER_NETWORK"
+	driverIn       = "PROCESS_TEST_DRIVER_IN"
+	driverNetwork  = "PROCESS_TEST_DRIVER_NETWORK"
+	driverServices = "PROCESS_TEST_DRIVER_SERVICES"
 )
 
 func TestMain(m *testing.M) {
@@ -51,6 +53,9 @@ func drive(dir string) error {
 	ctx, spec := context.Background(), envtest.Everything
 	spec.Network = os.Getenv(driverNetwork) != ""
 	spec.Links = !spec.Network
+	if os.Getenv(driverServices) != "" {
+		spec = env.Spec{Replicas: 1, Independents: 1, Etcd: 3, ZooKeeper: 1, Ledger: true, Links: true}
+	}
 	s, err := process.Provider{Dir: dir}.Start(ctx, spec)
 	if err != nil {
 		return err

@@ -22,6 +22,13 @@ func Versions() []Version {
 	return []Version{Installed, {"valkey-8", "valkey-server"}, {"redis-8", "redis-server"}}
 }
 
+// Program is the path of the server's program. Where it is missing the test is
+// skipped, or fails where CI is set.
+func (v Version) Program(t testing.TB) string {
+	t.Helper()
+	return v.find(t)
+}
+
 // find returns the path of the program. Where it is missing the test is
 // skipped, or fails where CI is set.
 func (v Version) find(t testing.TB) string {
