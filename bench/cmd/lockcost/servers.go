@@ -30,7 +30,7 @@ type serverFlags struct {
 }
 
 // containerFlags are those that need --env container.
-var containerFlags = []string{"redis-image", "ledger-image", "docker-network"}
+var containerFlags = []string{"redis-image", "ledger-image", "etcd-image", "zookeeper-image", "docker-network"}
 
 func (s *serverFlags) envFlag(set *pflag.FlagSet, help string) {
 	set.StringVar(&s.env, "env", envProcess, help)
@@ -43,6 +43,8 @@ func (s *serverFlags) programFlag(set *pflag.FlagSet) {
 func (s *serverFlags) imageFlags(set *pflag.FlagSet) {
 	s.redisImageFlags(set)
 	set.StringVar(&s.containers.LedgerImage, "ledger-image", "", fmt.Sprintf("container: image of MySQL or MariaDB (default $%s, else %s)", container.LedgerImageVariable, container.DefaultLedgerImage))
+	set.StringVar(&s.containers.EtcdImage, "etcd-image", "", fmt.Sprintf("container: image of etcd (default $%s, else %s)", container.EtcdImageVariable, container.DefaultEtcdImage))
+	set.StringVar(&s.containers.ZooKeeperImage, "zookeeper-image", "", fmt.Sprintf("container: image of ZooKeeper (default $%s, else %s)", container.ZooKeeperImageVariable, container.DefaultZooKeeperImage))
 }
 
 // redisImageFlags are those of a Redis without a ledger.
