@@ -27,7 +27,7 @@ const nullPath = "null"
 // what it has, which excludes its rate. The path null is judged by rate and
 // pauses only.
 func Judge(r Run, p Path, plan Plan, d Doctor) (Verdict, []string) {
-	j := judgement{run: r, plan: plan, doctor: d}
+	j := judgement{run: r, plan: plan, doctor: d, lockless: p.Lockless()}
 	j.faultIf(r.LinkFault != "", "%s", r.LinkFault)
 	measured := p.Path != nullPath
 	if measured {
@@ -58,6 +58,7 @@ type judgement struct {
 	doctor    Doctor
 	invalid   []string
 	saturated []string
+	lockless  bool // there is nothing to acquire
 }
 
 func (j *judgement) faultIf(fault bool, format string, args ...any) {
@@ -77,6 +78,9 @@ func (j *judgement) saturatedIf(limit bool, format string, args ...any) {
 // the next that has one.
 func (j *judgement) response() (SpanName, Span, bool) {
 	for _, name := range []SpanName{SpanAcquire, SpanTotal, SpanRefused, SpanFailed} {
+		if name == SpanAcquire && j.lockless {
+			continue
+		}
 		span := j.run.Spans[name]
 		if _, _, ok := span.Highest(); ok {
 			return name, span, true

@@ -151,6 +151,13 @@ func TestJudge(t *testing.T) {
 			p.Path, plan.Effect = "null", EffectNone
 			r.Instrument.PauseMaxNS = 5_999_999
 		}, Valid, ""},
+		{"no lock to acquire: the whole job is the response", func(r *Run, p *Path, _ *Plan, _ *Doctor) {
+			p.Path = "optimistic"
+			acquire := r.Spans[SpanAcquire]
+			for _, ns := range []*int64{acquire.P50NS, acquire.P90NS, acquire.P99NS, acquire.P999NS} {
+				*ns = 300
+			}
+		}, Valid, ""},
 		{"null's rate", func(r *Run, p *Path, _ *Plan, _ *Doctor) {
 			p.Path, r.AchievedPerS = "null", 900
 		}, Invalid, "900/s of 1000/s"},
