@@ -153,7 +153,10 @@ func (a *acknowledged) together(ctx context.Context, write, wait *redis.Cmd) err
 	if err := pipe.BatchProcess(ctx, write, wait); err != nil {
 		return err
 	}
-	_, _ = pipe.Exec(ctx) // each command has its own error
+	_, err := pipe.Exec(ctx) // each command has its own error
+	if write.Err() == nil && write.Val() == nil {
+		write.SetErr(err) // but for a connection whose greeting was answered with one
+	}
 	return a.outcome(write, wait)
 }
 

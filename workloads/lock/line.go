@@ -1,9 +1,11 @@
 package lock
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"sync"
 	"time"
@@ -24,6 +26,8 @@ const longestBatch = 128
 //
 // The library's own AutoPipeline is no such thing for WAIT: it diverts
 // commands that block to another connection, where WAIT tells nothing.
+//
+// What a caller waits in the line is part of its attempt, and in no trace.
 //
 // A goroutine of its own carries the commands, so that a caller whose context
 // ends leaves without breaking the connection for the others. It holds one of
@@ -59,6 +63,15 @@ func (t *told) SetErr(err error) {
 	t.settled = true
 	t.Cmd.SetErr(err)
 	close(t.done)
+}
+
+// unanswered gives a command that has no reply the error of its batch. Where
+// a connection's greeting is answered with an error, the library leaves the
+// commands as they are.
+func (t *told) unanswered(err error) {
+	if !t.settled {
+		t.SetErr(cmp.Or(err, io.ErrUnexpectedEOF))
+	}
 }
 
 // newLine returns a line whose batches are so short that their read timeout,
@@ -175,9 +188,12 @@ func send(conn *redis.Conn, batch []*parcel) error {
 		// Queueing does not fail.
 		_ = pipe.BatchProcess(ctx, p.write, p.wait)
 	}
-	_, _ = pipe.Exec(ctx)
-	last := batch[len(batch)-1].wait
-	if err := last.Err(); err != nil && !replied(err) {
+	_, err := pipe.Exec(ctx)
+	for _, p := range batch { // nobody is left without an answer
+		p.write.unanswered(err)
+		p.wait.unanswered(err)
+	}
+	if err := batch[len(batch)-1].wait.Err(); err != nil && !replied(err) {
 		return err
 	}
 	return nil

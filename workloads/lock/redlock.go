@@ -1,6 +1,7 @@
 package lock
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,8 +11,6 @@ import (
 	"github.com/go-redsync/redsync/v4"
 	redsyncredis "github.com/go-redsync/redsync/v4/redis"
 	"github.com/go-redsync/redsync/v4/redis/goredis/v9"
-
-	"lockcost/workloads/pool"
 )
 
 // redlockPatience is the part of the TTL that a node may take to answer,
@@ -88,22 +87,20 @@ func (l *Redlock) TryLock(ctx context.Context, key string, ttl time.Duration) (L
 		return nil, err
 	}
 	if over(ctx) {
-		return nil, cmpCause(ctx)
+		return nil, ended(ctx)
 	}
 	ttl = time.Duration(ttlMS) * time.Millisecond
 	owner := l.clients[0].newOwner()
 	mutex := l.mutex(key, owner, ttl)
 	if err := mutex.TryLockContext(ctx); err != nil {
-		return nil, l.failed(ctx, key, l.refusal(ctx, mutex, l.count(err)))
+		return nil, l.refusal(ctx, mutex, l.count(err))
 	}
-	return &redlockLease{redlock: l, mutex: mutex, key: key, patience: l.patience(ttl)}, nil
+	return &redlockLease{redlock: l, mutex: mutex, patience: l.patience(ttl)}, nil
 }
 
-func cmpCause(ctx context.Context) error {
-	if cause := context.Cause(ctx); cause != nil {
-		return cause
-	}
-	return context.DeadlineExceeded
+// ended is why ctx, which is over by the clock, has ended or is about to.
+func ended(ctx context.Context) error {
+	return cmp.Or(context.Cause(ctx), context.DeadlineExceeded)
 }
 
 // mutex is redsync's of one attempt.
@@ -117,21 +114,23 @@ func (l *Redlock) mutex(key, owner string, ttl time.Duration) *redsync.Mutex {
 	)
 }
 
-// refusal is why an attempt failed. redsync has released what it was given,
-// unless ctx was over by then, which would have been no time for it.
+// refusal is why an attempt failed. redsync has released what a minority
+// granted, unless ctx was over by then, which left it no time for it.
 func (l *Redlock) refusal(ctx context.Context, mutex *redsync.Mutex, got tally) error {
-	if over(ctx) {
-		after := l.release(ctx, mutex)
-		if after.answered() >= l.quorum() { // it was ctx that was too short
-			return fmt.Errorf("%w before a majority had granted it", cmpCause(ctx))
-		}
-		return l.noQuorum(after)
+	late := over(ctx)
+	if late {
+		got = l.release(ctx, mutex).or(got, l.quorum())
 	}
+	key, n := mutex.Name(), len(l.clients)
 	switch {
+	case got.others >= l.quorum():
+		return ErrHeld
 	case got.answered() < l.quorum():
-		return l.noQuorum(got)
+		return fmt.Errorf("locking %s: %w", key, l.noQuorum(got))
+	case late: // a majority does answer: it was ctx that was too short
+		return fmt.Errorf("locking %s at %d nodes: %w", key, n, ended(ctx))
 	case got.done >= l.quorum():
-		return errTooLate
+		return fmt.Errorf("locking %s at %d nodes: %w", key, n, errTooLate)
 	}
 	return ErrHeld
 }
@@ -160,24 +159,24 @@ func (l *Redlock) patience(ttl time.Duration) time.Duration {
 	return max(time.Duration(redlockPatience*float64(ttl)), l.clients[0].resolveTimeout)
 }
 
-func (l *Redlock) failed(ctx context.Context, key string, err error) error {
-	if err == ErrHeld {
-		return err
-	}
-	return fmt.Errorf("locking %s at %d nodes: %w", key, len(l.clients), err)
-}
-
 // tally is what the nodes said to one question.
 type tally struct {
-	done    int           // did what was asked
-	others  int           // have another's lock
-	absent  int           // have no lock
-	silent  map[int]error // by node: those who did not answer, or failed
-	unheard int           // redsync did not say, as of those it did not wait for
+	done   int           // did what was asked, or were not waited for
+	others int           // have another's lock
+	absent int           // have no lock
+	silent map[int]error // by node: those who did not answer, or failed
 }
 
 // answered is how many did.
 func (t tally) answered() int { return t.done + t.others + t.absent }
+
+// or is t, unless a majority was another's before.
+func (t tally) or(before tally, quorum int) tally {
+	if before.others >= quorum {
+		return before
+	}
+	return t
+}
 
 // count takes redsync's error apart, which is a tree.
 func (l *Redlock) count(err error) tally {
@@ -220,7 +219,7 @@ func (l *Redlock) noQuorum(t tally) error {
 			}
 		}
 	}
-	return fmt.Errorf("%w: %d of %d did, %d must; no answer of %s: %w",
+	return fmt.Errorf("%w: %d of %d did, %d must; none came from %s: %w",
 		ErrNoQuorum, t.answered(), len(l.clients), l.quorum(), strings.Join(names, ", "), first)
 }
 
@@ -228,7 +227,6 @@ func (l *Redlock) noQuorum(t tally) error {
 type redlockLease struct {
 	redlock  *Redlock
 	mutex    *redsync.Mutex
-	key      string
 	patience time.Duration
 }
 
@@ -261,51 +259,5 @@ func (l *redlockLease) Unlock(ctx context.Context) error {
 	case t.others+t.absent >= r.quorum():
 		return ErrLost
 	}
-	return fmt.Errorf("unlocking %s at %d nodes: %w", l.key, len(r.clients), r.noQuorum(t))
-}
-
-// redlockNode is a client as redsync takes connections from it.
-type redlockNode struct {
-	client *Client
-	pool   redsyncredis.Pool
-}
-
-// Get takes a place among the client's connections.
-//
-// The nodes are asked at the same time, and a trace is for one goroutine: they
-// do not get the caller's, and waits for connections are in Client.PoolWait
-// alone. Nor do they end with ctx, but at its deadline: redsync, when it fails
-// fast, cancels ctx once it knows enough, and would leave locks behind that
-// it was about to release.
-func (n redlockNode) Get(ctx context.Context) (redsyncredis.Conn, error) {
-	deadline, ok := ctx.Deadline()
-	if !ok {
-		deadline = time.Now().Add(n.client.readTimeout)
-	}
-	own, cancel := context.WithDeadline(pool.WithTrace(context.WithoutCancel(ctx), new(pool.Trace)), deadline)
-	if err := n.client.enter(own); err != nil {
-		cancel()
-		return nil, err
-	}
-	conn, err := n.pool.Get(own)
-	if err != nil {
-		cancel()
-		n.client.leave()
-		return nil, err
-	}
-	return redlockConn{Conn: conn, client: n.client, cancel: cancel}, nil
-}
-
-// redlockConn gives its place back when it is closed.
-type redlockConn struct {
-	redsyncredis.Conn
-	client *Client
-	cancel context.CancelFunc
-}
-
-func (c redlockConn) Close() error {
-	err := c.Conn.Close()
-	c.client.leave()
-	c.cancel()
-	return err
+	return fmt.Errorf("unlocking %s: %w", l.mutex.Name(), r.noQuorum(t))
 }

@@ -22,7 +22,7 @@ func newScript(source string) script {
 
 // scripts is every script of the package's lockers.
 func scripts() []script {
-	return []script{release, confirm, setThenExpire, setAndMint, confirmAndMint, extend}
+	return []script{release, confirm, setThenExpire, setAndMint, confirmAndMint, extend, redsyncRelease}
 }
 
 // run runs s in one round trip, or in two where the server does not have it
