@@ -31,7 +31,13 @@ func (v *server) redisAnswers(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return v.isOurs(info)
+	if err := v.isOurs(info); err != nil {
+		return err
+	}
+	// One that still loads its file tells of itself, and answers nothing else.
+	c := v.client()
+	defer c.Close()
+	return c.Ping(ctx).Err()
 }
 
 // listens checks that the port is open. The Redis client would say so too,
