@@ -21,6 +21,8 @@ import (
 
 func TestProvider(t *testing.T) { envtest.Run(t, containertest.Start, true) }
 
+func TestServices(t *testing.T) { envtest.RunServices(t, containertest.Start, true) }
+
 func TestProviderWithBridge(t *testing.T) {
 	if testing.Short() {
 		t.Skip("the whole suite once more takes minutes")
