@@ -21,7 +21,7 @@ func pair(t *testing.T, v processtest.Version, settings ...string) *server {
 	t.Helper()
 	primary := processtest.RedisOf(t, v, append(settings, "repl-diskless-sync-delay 0")...)
 	host, port, _ := net.SplitHostPort(primary)
-	processtest.RedisOf(t, v, "replicaof "+host+" "+port)
+	processtest.RedisOf(t, v, append(settings, "replicaof "+host+" "+port)...)
 	s := &server{Stack: &env.Stack{Redis: env.Redis{Primary: primary}}, raw: rawClient(t, primary)}
 	eventually(t, "the replica is online", func() bool {
 		return env.OnlineReplicas(env.ParseInfo(must(s.raw.Info(t.Context()).Result())(t))) == 1
