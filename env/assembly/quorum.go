@@ -53,8 +53,11 @@ func noQuorum(servers []*server, waited []error) error {
 	if len(lacking) == 0 {
 		return first
 	}
-	return fmt.Errorf("%s: %d of %d servers do not listen, and a majority is needed: %w",
-		strings.Join(names, ", "), len(lacking), len(servers), errors.Join(lacking...))
+	what := fmt.Sprintf("%d of %d servers do not listen", len(lacking), len(servers))
+	if 2*len(lacking) > len(servers) {
+		what += ", and a majority is needed"
+	}
+	return fmt.Errorf("%s: %s: %w", strings.Join(names, ", "), what, errors.Join(lacking...))
 }
 
 // silentError is of a server that does not listen.

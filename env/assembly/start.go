@@ -85,7 +85,7 @@ func checkQuorum(what string, n int) error {
 	case n == 0 || n > 0 && n <= MaxQuorum && n%2 == 1:
 		return nil
 	case n > 0 && n <= MaxQuorum:
-		return fmt.Errorf("a stack of %d %s: an even number is lost as soon as the odd one below it; ask for %d or %d", n, what, n-1, n+1)
+		return fmt.Errorf("a stack of %d %s: an even number survives no more crashes than the odd one below it; ask for %d or %d", n, what, n-1, n+1)
 	}
 	return fmt.Errorf("a stack of %d %s: at most %d, and an odd number", n, what, MaxQuorum)
 }

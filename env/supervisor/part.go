@@ -123,7 +123,7 @@ func (v *supervised) provider() env.Provider {
 	if v.Container != nil {
 		return *v.Container
 	}
-	return process.Provider{Dir: v.state.Folder}
+	return process.Provider{Dir: v.state.Folder, RedisServer: v.RedisServer}
 }
 
 // end removes everything and gives up the lock.

@@ -40,12 +40,15 @@ type State struct {
 
 // Server is one server of the stack.
 type Server struct {
-	Name      string   `json:"name"` // primary, replica-1, sentinel-1, ledger
+	Name      string   `json:"name"` // primary, replica-1, sentinel-1, ledger, independent-1, etcd-1, zookeeper-1
 	Kind      env.Kind `json:"kind"`
 	Address   string   `json:"address"`             // host:port
 	PID       int      `json:"pid"`                 // 0 where it is no process of this machine
 	Container string   `json:"container,omitempty"` // id of its container
 }
+
+// independent tells whether it is a Redis that knows of no other.
+func (v Server) independent() bool { return strings.HasPrefix(v.Name, "independent-") }
 
 // describe takes over what a stack that is ready tells.
 func (s *State) describe(stack *env.Stack) {
@@ -66,19 +69,26 @@ type Export struct {
 // exports is what the benchmarks read to find the stack: primary and replicas
 // as told, the rest as it was started.
 func (s State) exports(primary string, replicas []string) []Export {
-	var sentinels []string
-	for _, v := range s.Servers {
-		if v.Kind == env.KindSentinel {
-			sentinels = append(sentinels, v.Address)
+	of := func(is func(Server) bool) string {
+		var at []string
+		for _, v := range s.Servers {
+			if is(v) {
+				at = append(at, v.Address)
+			}
 		}
+		return strings.Join(at, ",")
 	}
+	ofKind := func(kind env.Kind) string { return of(func(v Server) bool { return v.Kind == kind }) }
 	return []Export{
 		{"LOCKCOST_REDIS", primary},
 		{"LOCKCOST_REPLICAS", strings.Join(replicas, ",")},
-		{"LOCKCOST_SENTINEL", strings.Join(sentinels, ",")},
+		{"LOCKCOST_SENTINEL", ofKind(env.KindSentinel)},
 		{"LOCKCOST_MASTER_NAME", s.MasterName},
 		{"LOCKCOST_VIA", s.via()},
 		{"LOCKCOST_LEDGER", s.Ledger},
+		{"LOCKCOST_REDLOCK", of(Server.independent)},
+		{"LOCKCOST_ETCD", ofKind(env.KindEtcd)},
+		{"LOCKCOST_ZOOKEEPER", ofKind(env.KindZooKeeper)},
 		{"LOCKCOST_SERVER_CPUS", placement.Format(s.CPUs)},
 	}
 }

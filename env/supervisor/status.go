@@ -30,7 +30,7 @@ type Status struct {
 // Check is what became of asking one server.
 type Check struct {
 	Server
-	Role string // primary or replica, as a Redis says itself; else ""
+	Role string // primary or replica, as a replicated Redis says itself; else ""
 	Err  error  // why it does not answer; nil where it does
 }
 
@@ -105,10 +105,20 @@ func (s State) ask(ctx context.Context, v Server) (role string, err error) {
 		return "", err
 	}
 	_ = c.Close()
-	if v.Kind == env.KindLedger {
+	switch v.Kind {
+	case env.KindLedger:
 		return "", pingLedger(ctx, s.Ledger)
+	case env.KindEtcd:
+		return "", env.Etcd{}.Serves(ctx, v.Address)
+	case env.KindZooKeeper:
+		_, err := env.ZooKeeper{}.Mode(ctx, v.Address)
+		return "", err
 	}
-	return askRedis(ctx, v)
+	role, err = askRedis(ctx, v)
+	if v.independent() {
+		role = ""
+	}
+	return role, err
 }
 
 // askRedis asks a Redis or a Sentinel what it is, and whether it is the
@@ -169,7 +179,7 @@ func (s Status) Exports() []Export {
 	var first, primary string
 	var others []string
 	for _, c := range s.Checks {
-		if c.Kind != env.KindRedis {
+		if c.Kind != env.KindRedis || c.independent() {
 			continue
 		}
 		if first == "" {
@@ -183,7 +193,7 @@ func (s Status) Exports() []Export {
 		primary = first
 	}
 	for _, c := range s.Checks {
-		if c.Kind == env.KindRedis && c.Address != primary {
+		if c.Kind == env.KindRedis && !c.independent() && c.Address != primary {
 			others = append(others, c.Address)
 		}
 	}
@@ -202,7 +212,7 @@ func (s Status) WriteText(w io.Writer) error {
 		text += fmt.Sprintf("# replicas at a round trip of %v from the primary\n", s.ReplicaRTT)
 	}
 	for _, c := range s.Checks {
-		text += fmt.Sprintf("# %-10s  %-15s  %s\n", c.Name, c.Address, c.text())
+		text += fmt.Sprintf("# %-13s  %-15s  %s\n", c.Name, c.Address, c.text())
 	}
 	for _, e := range s.Exports() {
 		text += e.shell() + "\n"

@@ -33,6 +33,9 @@ type Options struct {
 	Spec env.Spec
 	// Container has the servers run in containers; nil means as processes.
 	Container *container.Provider
+	// RedisServer is the program that processes run in place of redis-server:
+	// see process.Provider.
+	RedisServer string
 	// ReplicaRTT is the round trip from the primary to each replica, beyond
 	// what loopback takes. 0 goes without a link. The program must have
 	// link.Part among those of its reexec.Main.

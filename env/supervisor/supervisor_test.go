@@ -73,6 +73,45 @@ func TestDeadServerIsNamed(t *testing.T) {
 	p.nothingLeft(t, r.State)
 }
 
+// Servers beside the replicated Redis are exported by themselves, and a Redis
+// among them is no replica, nor a second primary.
+func TestServicesAreExported(t *testing.T) {
+	p := newPlace(t)
+	r := p.mustUp(t, env.Spec{Replicas: 1, Sentinels: 1, Independents: 2, Etcd: 1, ZooKeeper: 1}, true)
+	status := r.Check(t.Context())
+	if status.Down() > 0 {
+		t.Errorf("%+v", status.Checks)
+	}
+	at := map[string]string{}
+	for _, v := range r.Servers {
+		at[v.Name] = v.Address
+	}
+	for name, want := range map[string]string{
+		"LOCKCOST_REDIS": at["primary"], "LOCKCOST_REPLICAS": at["replica-1"],
+		"LOCKCOST_REDLOCK": at["independent-1"] + "," + at["independent-2"],
+		"LOCKCOST_ETCD":    at["etcd-1"], "LOCKCOST_ZOOKEEPER": at["zookeeper-1"],
+	} {
+		if got := export(status, name); got != want {
+			t.Errorf("%s is %q, want %q", name, got, want)
+		}
+	}
+	for i, v := range r.Servers {
+		if name, _, _ := strings.Cut(v.Name, "-"); name == "etcd" || name == "zookeeper" {
+			mustKill(t, v.PID)
+			eventually(t, v.Name+" is missed", func() error {
+				if r.Check(t.Context()).Checks[i].Err == nil {
+					return errors.New("it answers")
+				}
+				return nil
+			})
+		}
+	}
+	if _, err := p.Down(t.Context()); err != nil {
+		t.Error(err)
+	}
+	p.nothingLeft(t, r.State)
+}
+
 func TestExportsFollowAFailover(t *testing.T) {
 	p := newPlace(t)
 	r := p.mustUp(t, env.Spec{Replicas: 1, Sentinels: 3, DownAfter: everything.DownAfter}, true)

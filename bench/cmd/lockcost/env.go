@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"lockcost/bench"
+	"lockcost/env"
 	"lockcost/env/assembly"
 	"lockcost/env/container"
 	"lockcost/env/placement"
@@ -20,8 +21,8 @@ func newEnv(stdout, stderr io.Writer) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "env",
 		Short: "Keep a stack of real servers running, to try things on",
-		Long: `Env keeps a replicated Redis with Sentinel, and a ledger, running under a
-supervisor of its own, for go test -bench again and again, or for redis-cli.
+		Long: `Env keeps a replicated Redis with Sentinel, a ledger, and other lock services
+where they are asked for, running under a supervisor of its own, for go test -bench again and again, or for redis-cli.
 A user has one such stack at most. Its addresses are printed as a shell reads
 them, with the password of the ledger.`,
 		Example: `  # start it, use it, end it
@@ -46,7 +47,8 @@ type envUp struct {
 	output
 	serverFlags
 	supervisor.Options
-	ledger string
+	ledger     string
+	durability string
 }
 
 func newEnvUp(stdout, stderr io.Writer) *cobra.Command {
@@ -71,6 +73,9 @@ known of the stack than lockcost-<uid> in the system's temporary folder.`,
   # in containers, which docker kill and docker pause can then do things to
   lockcost env up --detach --env container
 
+  # what redlock, etcd and zookeeper take their locks from, beside it
+  lockcost env up --detach --redlock-nodes 5 --etcd-nodes 3 --zookeeper-nodes 3
+
   # Redis and one replica alone
   lockcost env up --sentinels 0 --ledger none`,
 		Args: noArguments,
@@ -85,6 +90,11 @@ known of the stack than lockcost-<uid> in the system's temporary folder.`,
 	set.IntVar(&f.Spec.Sentinels, "sentinels", 3, "Sentinels to start")
 	set.DurationVar(&f.ReplicaRTT, "replica-rtt", 0, "round trip to add between primary and replicas, by a link")
 	set.StringVar(&f.ledger, "ledger", "", "none: do without one")
+	set.IntVar(&f.Spec.Independents, "redlock-nodes", 0, "independent Redis servers to start, for redlock")
+	set.IntVar(&f.Spec.Etcd, "etcd-nodes", 0, "members of etcd to start")
+	set.IntVar(&f.Spec.ZooKeeper, "zookeeper-nodes", 0, "ZooKeeper servers to start")
+	set.StringVar(&f.durability, "durability", "", "relaxed (nobody waits for a disk) or strict (everybody does); left out, each server as it comes")
+	f.programFlag(set)
 	f.imageFlags(set)
 	return c
 }
@@ -114,6 +124,21 @@ func (f *envUp) check(c *cobra.Command) error {
 		return usage(errors.New("--ledger: the servers are started here, one of yours has no place among them; must be none, or left out"))
 	}
 	f.Spec.Ledger = f.ledger != "none"
+	f.Spec.Durability = env.Durability(f.durability)
+	f.RedisServer = f.redis
+	for _, part := range []struct {
+		flag string
+		spec env.Spec
+	}{
+		{"--redlock-nodes", env.Spec{Independents: f.Spec.Independents}},
+		{"--etcd-nodes", env.Spec{Etcd: f.Spec.Etcd}},
+		{"--zookeeper-nodes", env.Spec{ZooKeeper: f.Spec.ZooKeeper}},
+		{"--durability", env.Spec{Durability: f.Spec.Durability}},
+	} {
+		if err := assembly.Check(part.spec); err != nil {
+			return usage(fmt.Errorf("%s: %w", part.flag, err))
+		}
+	}
 	f.Spec.Pin = placement.Current().Pin()
 	if f.env == envContainer {
 		f.Container = &f.containers
