@@ -2,6 +2,7 @@ package plots
 
 import (
 	"image/color"
+	"maps"
 	"math"
 	"slices"
 
@@ -150,8 +151,8 @@ func (g costGrid) drawPanel(c draw.Canvas, area vg.Rectangle, p costPanel) {
 		putMiddle(c, numbers, right, y(g.position(dot)), dot.text)
 		putMiddle(c, numbers, area.Max.X+costBoth, y(g.position(dot)), dot.beside)
 	}
-	for row, why := range p.blank {
-		g.drawBlank(c, area, y(g.stack.onAxis(row)), why, p.both)
+	for _, row := range slices.Sorted(maps.Keys(p.blank)) { // in their order: the same record gives the same bytes
+		g.drawBlank(c, area, y(g.stack.onAxis(row)), p.blank[row], p.both)
 	}
 }
 

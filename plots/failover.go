@@ -12,10 +12,11 @@ import (
 type faults struct{ record *results.Failover }
 
 // failoverFigures lists what is drawn of fault experiments, in the order in
-// which it is read. A figure without data says why, and is not drawn.
+// which it is read. A figure without data says why, and is not drawn; one may
+// have several pages, where one could not be read.
 var failoverFigures = []struct {
 	name string
-	page func(faults) (p page, missing string)
+	page func(faults) (pages []page, missing string)
 }{
 	{"safety", safetyPage},
 	{"timeline", timelinePage},
@@ -59,12 +60,14 @@ func (f faults) draw(out string) ([]Figure, error) {
 func (f faults) pages() (names []string, pages []page) {
 	var left []string
 	for _, figure := range failoverFigures {
-		p, missing := figure.page(f)
+		own, missing := figure.page(f)
 		if missing != "" {
 			left = append(left, fmt.Sprintf("There is no figure %s: %s.", figure.name, missing))
 			continue
 		}
-		names, pages = append(names, figure.name), append(pages, p)
+		for i, p := range own {
+			names, pages = append(names, pageName(figure.name, i)), append(pages, p)
+		}
 	}
 	for i := range pages {
 		pages[i].alarm = f.alarm()

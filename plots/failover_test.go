@@ -46,9 +46,17 @@ func failoverInputs() map[string]*results.Failover {
 	stuck.Windows[0].Visible = results.Span{}
 	stuck.Windows[1].Measured = nil
 
+	few := everyFault(3) // kinds, but no more paths than one grid holds in words
+	few.Scenarios = slices.DeleteFunc(few.Scenarios, func(s results.Scenario) bool {
+		return s.Path != "setnx" && s.Path != "setnx-wait" && s.Path != "idempotent" || s.Scenario == "freeze"
+	})
+	apart := everyFault(3) // services without Sentinel
+	apart.Scenarios = slices.DeleteFunc(apart.Scenarios, func(s results.Scenario) bool { return s.Path != "etcd" && s.Path != "zookeeper" })
+
 	return map[string]*results.Failover{
 		"full": full, "wide": wide, "hundred": hundred, "one trial": once, "sparse": sparse, "no grant": stuck,
 		"empty": {Schema: results.FailoverSchema}, "no scenario": {Windows: full.Windows},
+		"all kinds": everyFault(6), "few kinds": few, "no primary": apart,
 	}
 }
 
@@ -62,6 +70,10 @@ var drawnFaults = map[string][]string{
 	"no grant":    {"safety", "timeline", "failover-time", "window"},
 	"empty":       {"safety"},
 	"no scenario": {"safety", "window"},
+	"all kinds": {"safety", "safety-2", "safety-3", "safety-4", "safety-5", "safety-6", "safety-7",
+		"timeline", "timeline-2", "timeline-3", "timeline-4", "failover-time", "failover-time-2", "window"},
+	"few kinds":  {"safety", "timeline", "timeline-2", "timeline-3", "failover-time", "failover-time-2", "window"},
+	"no primary": {"safety", "timeline", "failover-time", "window"},
 }
 
 // expectedFaults are words that a figure of an input must carry.
@@ -92,8 +104,21 @@ var expectedFaults = map[string]map[string][]string{
 	},
 	"sparse": {"safety": {"round-trips=2", "There is no figure timeline: no timed scenario", "There is no figure failover-time",
 		"There is no figure window: the replication window was not measured"}},
-	"no grant": {"timeline": {"Where nothing is shaded, no first grant"}, "failover-time": {"announced, 5"}, "window": {"not measured"}},
-	"empty":    {"safety": {"Nothing to draw", "no trials", "There is no figure window"}},
+	"all kinds": {
+		"safety":          {"all paths (1 of 7)", "one server's word", "granted by several", "checked by the ledger", "connection=shared", "crash-steady"},
+		"safety-2":        {"all paths (2 of 7)", "session-expires"},
+		"safety-3":        {"one server's word (3 of 7)", "notify=yes", "×"},
+		"safety-5":        {"granted by several servers (5 of 7)", "node-restarted-empty: one of five nodes loses what it had."},
+		"timeline":        {"one server's word (1 of 4)", "crash-steady: watchdog notify=yes", "Not drawn, for want of room for more than 5"},
+		"timeline-2":      {"leader-killed: etcd"},
+		"timeline-3":      {"leader-killed: zookeeper"},
+		"failover-time":   {"through the path setnx."},
+		"failover-time-2": {"How long no lock is granted", "leader-killed, down-after 1 s", "zookeeper", "token=etcd", "checked by the ledger"},
+	},
+	"few kinds":  {"safety": {"all paths", "crash-steady: the primary is killed"}, "failover-time-2": {"setnx-wait"}},
+	"no primary": {"safety": {"leader-killed"}, "failover-time": {"How long no lock is granted", "leader-killed"}},
+	"no grant":   {"timeline": {"Where nothing is shaded, no first grant"}, "failover-time": {"announced, 5"}, "window": {"not measured"}},
+	"empty":      {"safety": {"Nothing to draw", "no trials", "There is no figure window"}},
 }
 
 func TestEveryFailoverFigureOfEveryInput(t *testing.T) {

@@ -112,9 +112,10 @@ func (g safetyGrid) headHeight() vg.Length {
 		return height + 4
 	}
 	for _, column := range g.columns {
-		height = max(height, min(safetyTurned, bold(textStyle(labelSize, ink)).Width(column)))
+		path, options, _ := strings.Cut(column, " ")
+		height = max(height, bold(textStyle(labelSize, ink)).Width(path), textStyle(safetyText, ink).Width(options))
 	}
-	return height + 6
+	return min(safetyTurned, height) + 6
 }
 
 // name labels a row.
@@ -150,8 +151,47 @@ func quietLines(s results.Scenario) []string {
 	return lines
 }
 
+// safetyTallest is how high the rows of one page are, at most.
+const safetyTallest vg.Length = 640
+
+// split deals the rows out to as many grids as are about equally high and no
+// higher than a page; all look alike.
+func (g safetyGrid) split() []safetyGrid {
+	all := vg.Length(0)
+	for _, row := range g.rows {
+		all += g.rowHeight(row)
+	}
+	pages := int(math.Ceil(float64(all / safetyTallest)))
+	if pages < 2 {
+		return []safetyGrid{g}
+	}
+	var parts []safetyGrid
+	filled := all // of the last page
+	for _, row := range g.rows {
+		if filled+g.rowHeight(row)/2 > all/vg.Length(pages) {
+			part := g
+			part.rows, filled = nil, 0
+			parts = append(parts, part)
+		}
+		last := &parts[len(parts)-1]
+		last.rows = append(last.rows, row)
+		filled += g.rowHeight(row)
+	}
+	return parts
+}
+
+// kindHead is the headings of the kinds above the columns.
+func (g safetyGrid) kindHead() (heads []paragraph, height vg.Length) {
+	for _, kind := range g.kinds {
+		head := wrapped(bold(textStyle(smallSize, softInk)), kind.title, vg.Length(kind.columns)*g.width-safetyGap)
+		heads, height = append(heads, head), max(height, heightOf([]paragraph{head})+4)
+	}
+	return heads, height
+}
+
 func (g safetyGrid) height() vg.Length {
-	height := safetyLegend + g.headHeight() + 2
+	_, kinds := g.kindHead()
+	height := safetyLegend + kinds + g.headHeight() + 2
 	for _, row := range g.rows {
 		height += g.rowHeight(row)
 	}
@@ -165,7 +205,9 @@ func (g safetyGrid) draw(c draw.Canvas) {
 		return
 	}
 	drawSafetyLegend(c)
-	top := c.Max.Y - safetyLegend - g.headHeight()
+	g.drawKinds(c, c.Max.Y-safetyLegend)
+	_, kinds := g.kindHead()
+	top := c.Max.Y - safetyLegend - kinds - g.headHeight()
 	g.drawHeads(c, top)
 	for i, row := range g.rows {
 		bottom := top - g.rowHeight(row)
@@ -184,6 +226,22 @@ func (g safetyGrid) draw(c draw.Canvas) {
 	}
 }
 
+// drawKinds writes the kinds from top downwards, each above its columns, with
+// a line between two kinds down to the last row.
+func (g safetyGrid) drawKinds(c draw.Canvas, top vg.Length) {
+	heads, height := g.kindHead()
+	first := 0
+	for i, kind := range g.kinds {
+		left, right := g.left(c, first)+safetyGap/2, g.left(c, first+kind.columns)-safetyGap/2
+		write(c, heads[i:i+1], left, top)
+		c.StrokeLine2(line(0.8, midGrey), left, top-height+2, right, top-height+2)
+		if i > 0 {
+			c.StrokeLine2(line(0.5, midGrey), left-safetyGap/2, top-height, left-safetyGap/2, c.Min.Y+2)
+		}
+		first += kind.columns
+	}
+}
+
 // left is the left edge of a column.
 func (g safetyGrid) left(c draw.Canvas, column int) vg.Length {
 	return c.Min.X + safetyNames + vg.Length(column)*g.width
@@ -197,13 +255,23 @@ func (g safetyGrid) drawHeads(c draw.Canvas, bottom vg.Length) {
 		}
 		return
 	}
-	style := bold(textStyle(labelSize, ink))
 	for i, column := range g.columns {
-		shown := shortened(style, column, safetyTurned)
-		turned := style
-		turned.Rotation, turned.YAlign = math.Pi/2, draw.YCenter
-		c.FillText(turned, vg.Point{X: g.left(c, i) + g.width/2, Y: bottom + 4}, shown)
+		path, options, _ := strings.Cut(column, " ")
+		at := vg.Point{X: g.left(c, i) + g.width/2, Y: bottom + 4}
+		if options != "" {
+			at.X += 5
+			putTurned(c, textStyle(safetyText, softInk), at, options)
+			at.X -= 10
+		}
+		putTurned(c, bold(textStyle(labelSize, ink)), at, path)
 	}
+}
+
+// putTurned writes upwards from a point, as far as heads may go.
+func putTurned(c draw.Canvas, style text.Style, at vg.Point, s string) {
+	shown := shortened(style, s, safetyTurned)
+	style.Rotation, style.YAlign = math.Pi/2, draw.YCenter
+	c.FillText(style, at, shown)
 }
 
 // drawCell draws a cell's lines below each other, around middle.

@@ -40,13 +40,17 @@ const (
 )
 
 // failoverTimePage draws how long each step of a failover takes.
-func failoverTimePage(f faults) (page, string) {
+func failoverTimePage(f faults) ([]page, string) {
 	shown, others := timesChoice(f.record.Scenarios)
-	if len(shown) == 0 {
-		return page{}, "no " + mainScenario + " has the times of a failover"
+	back := f.backPages()
+	switch {
+	case len(shown) == 0 && len(back) > 0:
+		return back, ""
+	case len(shown) == 0:
+		return nil, "no " + mainScenario + " has the times of a failover"
 	}
 	body := timesBody{scenarios: shown}
-	return page{
+	pages := []page{{
 		title: "How long a failover takes, against Sentinel's down-after",
 		subtitle: f.caption(trialsOf(shown, "at each down-after"),
 			fmt.Sprintf("%s, from the crash, through the path %s. Small: each trial. Bar: median, with its interval at 95 %% where there are trials enough. "+
@@ -55,7 +59,8 @@ func failoverTimePage(f faults) (page, string) {
 		notes:  present([]string{timesLeft(shown[0], others), singleNote(shown)}),
 		height: 2*timesHead + timesHeight + timesAdded + 2*timesFoot,
 		body:   body.draw,
-	}, ""
+	}}
+	return append(pages, back...), ""
 }
 
 // timesChoice picks the path that was run at the most values of down-after,
@@ -63,7 +68,7 @@ func failoverTimePage(f faults) (page, string) {
 // variant, where there is one. Others are what it could have been.
 func timesChoice(all []results.Scenario) (shown, others []results.Scenario) {
 	usable := only(all, func(s results.Scenario) bool { return s.Scenario == mainScenario && hasSteps(s) })
-	for _, path := range distinct(usable, columnOf) {
+	for _, path := range faultColumns(usable) {
 		var at []results.Scenario
 		for _, s := range only(usable, func(s results.Scenario) bool { return columnOf(s) == path }) {
 			same := slices.IndexFunc(at, func(other results.Scenario) bool { return other.DownAfterNS == s.DownAfterNS })

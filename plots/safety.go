@@ -26,30 +26,102 @@ type safetyLine struct {
 }
 
 // safetyPage draws what each path let through in each scenario.
-func safetyPage(f faults) (page, string) {
-	grid := newSafetyGrid(f.record.Scenarios)
+func safetyPage(f faults) ([]page, string) {
+	all := f.record.Scenarios
+	groups := faultKinds(all)
+	if len(groups) == 0 || groups[0].Kind == "" {
+		return []page{f.safetyOf(newSafetyGrid(all), all)}, ""
+	}
+	pages := f.safetyPages(all, "all paths")
+	if len(groups) > 1 && len(distinct(all, columnOf)) > safetyMost {
+		for i := range pages {
+			pages[i].notes = present([]string{boundNote(all), voidNote(all), causesNote(all),
+				"Further pages show the same by kind, with how often in all, and say what is done in each scenario."})
+		}
+		for _, g := range groups {
+			pages = append(pages, f.safetyPages(g.Items, g.Kind.Title())...)
+		}
+	}
+	return numbered(pages), ""
+}
+
+// safetyMost is how many paths have cells that say everything in words, more
+// or less. More of them are shown once more, by kind.
+const safetyMost = 6
+
+// safetyPages are the pages of some of the scenarios, as many as their rows
+// take.
+func (f faults) safetyPages(all []results.Scenario, what string) []page {
+	var pages []page
+	for _, grid := range newSafetyGrid(all).split() {
+		var shown []results.Scenario
+		for _, row := range grid.rows {
+			for _, cell := range row.cells {
+				if cell != nil {
+					shown = append(shown, *cell)
+				}
+			}
+		}
+		p := f.safetyOf(grid, shown)
+		p.title = "What each path lets through: " + what
+		pages = append(pages, p)
+	}
+	return pages
+}
+
+// safetyOf is the page of a grid, which shows the given scenarios.
+func (f faults) safetyOf(grid safetyGrid, all []results.Scenario) page {
 	return page{
-		title: "What each path lets through, scenario by scenario",
-		subtitle: f.caption(trialsOf(f.record.Scenarios, "of each scenario and path"),
-			grid.readingNote()),
-		notes:  slices.Concat(present([]string{boundNote(f.record.Scenarios), voidNote(f.record.Scenarios), causesNote(f.record.Scenarios)}), summaryNotes(f.record.Scenarios)),
-		height: grid.height(),
-		body:   grid.draw,
-	}, ""
+		title:    "What each path lets through, scenario by scenario",
+		subtitle: f.caption(trialsOf(all, "of each scenario and path"), grid.readingNote()),
+		notes:    slices.Concat(present([]string{boundNote(all), voidNote(all), causesNote(all)}), summaryNotes(all)),
+		height:   grid.height(),
+		body:     grid.draw,
+	}
+}
+
+// faultKinds groups scenarios by the kinds of their paths. Older records know
+// no kinds: they have one group.
+func faultKinds(all []results.Scenario) []results.KindGroup[results.Scenario] {
+	return results.GroupByKind(all, func(s results.Scenario) results.Kind { return s.Kind })
+}
+
+// numbered says in the titles which of how many pages each is.
+func numbered(pages []page) []page {
+	for i := range pages {
+		if len(pages) > 1 {
+			pages[i].title += fmt.Sprintf(" (%d of %d)", i+1, len(pages))
+		}
+	}
+	return pages
 }
 
 // safetyRows sorts scenarios into rows and columns. Where a path was run in
 // one variant with several settings, each has a row of its own.
 func safetyRows(all []results.Scenario) (columns []string, rows []safetyRow) {
 	names := distinct(all, func(s results.Scenario) string { return s.Scenario })
-	for _, path := range distinct(all, func(s results.Scenario) string { return s.Path }) {
-		of := distinct(only(all, func(s results.Scenario) bool { return s.Path == path }), columnOf)
-		columns = append(columns, of...)
-	}
+	columns = faultColumns(all)
 	for _, name := range names {
 		rows = append(rows, rowsOf(only(all, func(s results.Scenario) bool { return s.Scenario == name }), columns)...)
 	}
 	return columns, rows
+}
+
+// faultColumns are the paths with their options: those of a kind together,
+// setnx first among them, and a path's options beside each other.
+func faultColumns(all []results.Scenario) []string {
+	var columns []string
+	for _, g := range faultKinds(all) {
+		var own []string
+		for _, path := range distinct(g.Items, func(s results.Scenario) string { return s.Path }) {
+			own = append(own, distinct(only(g.Items, func(s results.Scenario) bool { return s.Path == path }), columnOf)...)
+		}
+		if i := slices.Index(own, "setnx"); i > 0 && g.Kind != "" {
+			own = slices.Insert(slices.Delete(own, i, i+1), 0, "setnx")
+		}
+		columns = append(columns, own...)
+	}
+	return columns
 }
 
 // rowsOf makes the rows of the variants of one scenario.
@@ -201,6 +273,7 @@ func summaryNotes(all []results.Scenario) []string {
 // safetyGrid is the body of the safety figure.
 type safetyGrid struct {
 	columns []string
+	kinds   []safetyKind // of the columns; none where one heading would stand above all
 	rows    []safetyRow
 	width   vg.Length // of a column
 	turned  bool      // the heads of the columns are written upwards
@@ -230,6 +303,7 @@ var safetyStyles = []safetyStyle{
 func newSafetyGrid(all []results.Scenario) safetyGrid {
 	g := safetyGrid{}
 	g.columns, g.rows = safetyRows(all)
+	g.kinds = safetyKinds(all)
 	g.width = (pageWidth - 2*pageMargin - safetyNames) / vg.Length(max(1, len(g.columns)))
 	g.width = min(g.width, safetyWidest)
 	for _, g.safetyStyle = range safetyStyles {
@@ -242,6 +316,24 @@ func newSafetyGrid(all []results.Scenario) safetyGrid {
 		g.turned = g.turned || bold(textStyle(labelSize, ink)).Width(path) > g.width-safetyGap
 	}
 	return g
+}
+
+// safetyKind is a heading above so many columns.
+type safetyKind struct {
+	title   string
+	columns int
+}
+
+// safetyKinds are the headings above the columns.
+func safetyKinds(all []results.Scenario) []safetyKind {
+	var kinds []safetyKind
+	for _, g := range faultKinds(all) {
+		kinds = append(kinds, safetyKind{g.Kind.Title(), len(distinct(g.Items, columnOf))})
+	}
+	if len(kinds) < 2 {
+		return nil
+	}
+	return kinds
 }
 
 // fits says whether every line is as narrow as its column.

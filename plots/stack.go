@@ -71,7 +71,7 @@ func (s stack) equal() stack {
 	}
 	added := vg.Length(0)
 	heads := s.headings
-	s.headings = nil
+	s.headings, s.tops, s.heights = nil, slices.Clone(s.tops), slices.Clone(s.heights)
 	for i := range s.tops {
 		for len(heads) > 0 && heads[0].top < s.tops[i] {
 			s.headings = append(s.headings, heading{heads[0].text, heads[0].top + added})

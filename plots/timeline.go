@@ -18,6 +18,15 @@ const mainScenario = "crash-steady"
 // timelineMost is the number of panels that a page holds at most.
 const timelineMost = 8
 
+// timelineRoom is how many panels a page holds. Where paths have kinds there
+// are pages enough to keep to one that can be printed.
+func timelineRoom(all []results.Scenario) int {
+	if len(all) > 0 && all[0].Kind != "" {
+		return timelineMost - 3
+	}
+	return timelineMost
+}
+
 // timelineSteps are the moments that a panel marks, those that count from the
 // fault.
 var timelineSteps = []struct {
@@ -50,11 +59,36 @@ type faultPanel struct {
 }
 
 // timelinePage draws how grants stop and come back.
-func timelinePage(f faults) (page, string) {
-	shown, left := timelineChoice(f.record.Scenarios)
-	if len(shown) == 0 {
-		return page{}, "no timed scenario has a timeline"
+func timelinePage(f faults) ([]page, string) {
+	var pages []page
+	for _, g := range faultKinds(f.record.Scenarios) {
+		pages = append(pages, f.timelinePages(g)...)
 	}
+	if len(pages) == 0 {
+		return nil, "no timed scenario has a timeline"
+	}
+	return numbered(pages), ""
+}
+
+// timelinePages draws the scenarios of one kind: every path once, on as many
+// pages as that takes, and what else the last one has room for.
+func (f faults) timelinePages(g results.KindGroup[results.Scenario]) []page {
+	shown, left := timelineChoice(g.Items)
+	var pages []page
+	for chunk := range slices.Chunk(shown, timelineRoom(shown)) {
+		p := f.timelineOf(chunk)
+		p.title = joined(": ", p.title, g.Kind.Title())
+		pages = append(pages, p)
+	}
+	if note := timelineLeft(left, apartIn(f.record.Scenarios)); note != "" && len(pages) > 0 {
+		last := &pages[len(pages)-1]
+		last.notes = append([]string{note}, last.notes...)
+	}
+	return pages
+}
+
+// timelineOf is one page.
+func (f faults) timelineOf(shown []results.Scenario) page {
 	body := timelineBody{}
 	apart := apartIn(f.record.Scenarios)
 	for _, s := range shown {
@@ -66,20 +100,25 @@ func timelinePage(f faults) (page, string) {
 		subtitle: f.caption(trialsOf(shown, "of each scenario and path"),
 			"All trials merged in slices of 100 ms, aligned at the fault. Response: of granted acquisitions, logarithmic. Shaded: from the fault to the median first grant after it. "+
 				"Marks: medians over the trials. A rate that is 0 throughout has no line; a percentile's line has a gap where a slice has too few samples for it."),
-		notes:  present([]string{timelineLeft(left, apart), unknownWindows(body.panels)}),
+		notes:  present([]string{unknownWindows(body.panels)}),
 		height: body.height(),
 		body:   body.draw,
-	}, ""
+	}
 }
 
 // timelineChoice picks the scenarios that are drawn: first the main one, once
 // for each path, then the other timed ones, then the main one's other
-// variants.
+// variants. Where the paths are of a kind, and so many pages may be drawn,
+// each path has at least one: its first, where it has no main one.
 func timelineChoice(all []results.Scenario) (shown, left []results.Scenario) {
 	timed := only(all, func(s results.Scenario) bool { return len(s.Timeline) > 0 && s.Trials > s.Void })
 	var seen []string
+	hasMain := func(path string) bool {
+		return slices.ContainsFunc(timed, func(s results.Scenario) bool { return columnOf(s) == path && s.Scenario == mainScenario })
+	}
 	rank := func(s results.Scenario) int {
 		switch {
+		case s.Kind != "" && !hasMain(columnOf(s)) && !slices.Contains(seen, columnOf(s)):
 		case s.Scenario != mainScenario:
 			return 1
 		case slices.Contains(seen, columnOf(s)):
@@ -94,7 +133,11 @@ func timelineChoice(all []results.Scenario) (shown, left []results.Scenario) {
 		ranked[r] = append(ranked[r], s)
 	}
 	ordered := slices.Concat(ranked[0], ranked[1], ranked[2])
-	n := min(timelineMost, len(ordered))
+	n := min(timelineRoom(ordered), len(ordered))
+	if len(ranked[0]) > n && ranked[0][0].Kind != "" {
+		n = (len(ranked[0]) + n - 1) / n * n // whole pages
+		n = min(n, len(ordered))
+	}
 	return ordered[:n], ordered[n:]
 }
 
@@ -115,7 +158,7 @@ func timelineLeft(left []results.Scenario, apart []int) string {
 		}
 		texts = append(texts, name+" ("+strings.Join(paths, ", ")+")")
 	}
-	return fmt.Sprintf("Not drawn, for want of room for more than %d: %s.", timelineMost, strings.Join(texts, "; "))
+	return fmt.Sprintf("Not drawn, for want of room for more than %d: %s.", timelineRoom(left), strings.Join(texts, "; "))
 }
 
 // unknownWindows says why a panel has no shade.

@@ -35,10 +35,10 @@ const (
 
 // windowPage draws how long a granted lock is on the primary alone, and how
 // often a crash therefore loses one.
-func windowPage(f faults) (page, string) {
+func windowPage(f faults) ([]page, string) {
 	windows := f.record.Windows
 	if len(windows) == 0 {
-		return page{}, "the replication window was not measured"
+		return nil, "the replication window was not measured"
 	}
 	grants := windows[0].Visible.Count
 	most := grants
@@ -50,7 +50,7 @@ func windowPage(f faults) (page, string) {
 		samples = grouped(grants) + " grants a row"
 	}
 	body := windowBody(windows)
-	return page{
+	return []page{{
 		title: "The replication window, and the grants that a crash loses in it",
 		subtitle: []string{joined(separator, samples, measuredTrials(windows)), f.place(),
 			"Visible: from the reply that grants the lock to the key being on the replica, 0 where it was there before the reply. " +
@@ -60,7 +60,7 @@ func windowPage(f faults) (page, string) {
 			"Measured: the share of crashes in " + mainScenario + " at the same rate of grants and round trip that lost a grant, with its 95 % interval (Clopper and Pearson)."}),
 		height: body.height(),
 		body:   body.draw,
-	}, ""
+	}}, ""
 }
 
 // measuredTrials says how many crashes stand behind a measured share.
