@@ -29,6 +29,15 @@ func (s *study) load() string {
 		fmt.Sprintf("%s of %s a path", counted(plan.Runs, "run"), durationTick(float64(plan.DurationNS))),
 		effect,
 	}
+	if plan.Keys > 0 {
+		facts = append(facts, counted(plan.Keys, "key"))
+	}
+	if plan.Orders > 0 {
+		facts = append(facts, counted(plan.Orders, "hot order"))
+	}
+	if plan.AcquireTimeoutNS > 0 {
+		facts = append(facts, "tried for up to "+durationTick(float64(plan.AcquireTimeoutNS)))
+	}
 	if plan.HoldNS > 0 {
 		facts = append(facts, "held for "+durationTick(float64(plan.HoldNS))+" more")
 	}

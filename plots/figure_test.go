@@ -17,6 +17,8 @@ import (
 
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
+
+	"lockcost/results"
 )
 
 // drawInto draws a made-up record and returns its figures by name.
@@ -367,6 +369,27 @@ func TestFailingPathIsLeftOutAndSaid(t *testing.T) {
 			}
 		}
 	}
+}
+
+func TestWhatWasNotRunIsSaid(t *testing.T) {
+	m := usual()
+	m.runs, m.seconds, m.profiles = 1, 1, m.profiles[2:4]
+	record := m.record()
+	record.Plan.NotRun = []string{"waitaof: this Redis has no WAITAOF"}
+	record.Plan.Orders, record.Plan.AcquireTimeoutNS = 4, 1e9
+	s, err := newStudy(record, func(results.Path) ([]results.Interval, error) { return nil, nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	pages, err := costPage(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	svg, err := renderSVG(pages[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkWords(t, "cost", parsed(t, "cost", svg), []string{"Not run: waitaof: this Redis has no WAITAOF.", "4 hot orders", "tried for up to 1 s"}, nil)
 }
 
 func TestMissingLogIsSaid(t *testing.T) {

@@ -62,6 +62,9 @@ func newStudy(record *results.Record, read func(results.Path) ([]results.Interva
 		}
 		s.series = append(s.series, one)
 	}
+	for _, why := range record.Plan.NotRun {
+		s.note("Not run: %s.", strings.TrimSuffix(why, "."))
+	}
 	s.noteRuns()
 	s.notes = append(s.notes, present([]string{s.locklessNote()})...)
 	s.doubt()
