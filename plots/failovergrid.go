@@ -165,7 +165,6 @@ func (g safetyGrid) draw(c draw.Canvas) {
 		return
 	}
 	drawSafetyLegend(c)
-	g.drawKinds(c, c.Max.Y-safetyLegend)
 	_, kinds := g.kindHead()
 	top := c.Max.Y - safetyLegend - kinds - g.headHeight()
 	g.drawHeads(c, top)
@@ -184,6 +183,7 @@ func (g safetyGrid) draw(c draw.Canvas) {
 		}
 		top = bottom
 	}
+	g.drawKinds(c, c.Max.Y-safetyLegend) // last, as its lines lie on the tinted rows
 }
 
 // left is the left edge of a column.

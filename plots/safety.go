@@ -32,15 +32,12 @@ func safetyPage(f faults) ([]page, string) {
 	if len(groups) == 0 || groups[0].Kind == "" {
 		return []page{f.safetyOf(newSafetyGrid(all), all)}, ""
 	}
-	pages := f.safetyPages(all, "all paths")
-	if len(groups) > 1 && len(distinct(all, columnOf)) > safetyMost {
-		for i := range pages {
-			pages[i].notes = present([]string{boundNote(all), voidNote(all), causesNote(all),
-				"Further pages show the same by kind, with how often in all, and say what is done in each scenario."})
-		}
-		for _, g := range groups {
-			pages = append(pages, f.safetyPages(g.Items, g.Kind.Title())...)
-		}
+	if len(groups) < 2 || len(distinct(all, columnOf)) <= safetyMost {
+		return numbered(f.safetyPages(all, "all paths", true)), ""
+	}
+	pages := f.safetyPages(all, "all paths", false)
+	for _, g := range groups {
+		pages = append(pages, f.safetyPages(g.Items, g.Kind.Title(), true)...)
 	}
 	return numbered(pages), ""
 }
@@ -50,8 +47,9 @@ func safetyPage(f faults) ([]page, string) {
 const safetyMost = 6
 
 // safetyPages are the pages of some of the scenarios, as many as their rows
-// take.
-func (f faults) safetyPages(all []results.Scenario, what string) []page {
+// take. Those that are not the last word leave it to others to say what is
+// done in a scenario.
+func (f faults) safetyPages(all []results.Scenario, what string, last bool) []page {
 	var pages []page
 	for _, grid := range newSafetyGrid(all).split() {
 		var shown []results.Scenario
@@ -64,6 +62,10 @@ func (f faults) safetyPages(all []results.Scenario, what string) []page {
 		}
 		p := f.safetyOf(grid, shown)
 		p.title = "What each path lets through: " + what
+		if !last {
+			p.notes = present([]string{boundNote(shown), voidNote(shown), causesNote(shown),
+				"Further pages show the same by kind, with how often in all, and say what is done in each scenario."})
+		}
 		pages = append(pages, p)
 	}
 	return pages
