@@ -5,7 +5,9 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"net"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -83,17 +85,48 @@ func OpenEtcd(ctx context.Context, config EtcdConfig) (*EtcdClient, error) {
 	defer cancel()
 	if err := c.connect(ctx, config); err != nil {
 		c.close()
-		return nil, fmt.Errorf("cannot use etcd at %s: %w", c.name, err)
+		return nil, fmt.Errorf("cannot use etcd at %s: %w%s", c.name, err, unreachable(config.Endpoints))
 	}
 	first, err := c.openSession(ctx)
 	if err != nil {
 		c.close()
-		return nil, errors.Join(fmt.Errorf("cannot use etcd at %s: %w", c.name, err), c.etcd.Close())
+		c.etcd.Close()
+		return nil, fmt.Errorf("cannot use etcd at %s: %w%s", c.name, err, unreachable(config.Endpoints))
 	}
-	c.sessions = keep(c.closing, first, c.openSession)
+	c.sessions = keep(c.closing, first, func(ctx context.Context) (*etcdSession, error) {
+		// A member that is stopped holds up one try, and not the next.
+		ctx, cancel := context.WithTimeout(ctx, time.Second)
+		defer cancel()
+		return c.openSession(ctx)
+	})
 	c.abandoned = startSweeper(c.closing, etcdSweepBatch, c.bury)
 	return c, nil
 }
+
+// unreachable says of which endpoints there is no connection, and why: the
+// library tries until the time is over, and then says only that. "" for none.
+func unreachable(endpoints []string) string {
+	reasons := make([]string, len(endpoints))
+	var all sync.WaitGroup
+	for i, endpoint := range endpoints {
+		all.Go(func() {
+			_, addr, found := strings.Cut(endpoint, "://")
+			if !found {
+				addr = endpoint
+			}
+			conn, err := net.DialTimeout("tcp", addr, unreachableAfter)
+			if err != nil {
+				reasons[i] = "; " + err.Error()
+				return
+			}
+			conn.Close()
+		})
+	}
+	all.Wait()
+	return strings.Join(reasons, "")
+}
+
+const unreachableAfter = 500 * time.Millisecond
 
 func newEtcdClient(config EtcdConfig) (*EtcdClient, error) {
 	switch {
@@ -165,7 +198,7 @@ func (c *EtcdClient) connect(ctx context.Context, config EtcdConfig) error {
 func (c *EtcdClient) Close() error {
 	current, _, _ := c.sessions.state()
 	alive := !current.over()
-	current.lose(errClosed)
+	current.lose(ErrClosed)
 	c.close()
 	<-c.sessions.done
 	<-c.abandoned.done

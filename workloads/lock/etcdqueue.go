@@ -62,11 +62,7 @@ func (a etcdAttempt) wait(ctx context.Context, revision int64) error {
 		case !etcdMayHaveWritten(err): // refused, as it would be again
 			return a.client.failed(a.key, a.undo(ctx, etcdFailure(err)))
 		default:
-			select {
-			case <-ctx.Done():
-			case <-a.Alive().Done():
-			case <-time.After(requeuePause):
-			}
+			pause(ctx, requeuePause)
 		}
 	}
 }

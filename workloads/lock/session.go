@@ -89,9 +89,6 @@ func (s *session) ended() error {
 	return &serviceError{kindSessionLost, fmt.Errorf("session ended during the attempt: %v", context.Cause(s.ctx))}
 }
 
-// errClosed ends the session of a client that is closed.
-var errClosed = errors.New("the client was closed")
-
 // mortal is a session of either service.
 type mortal interface {
 	Alive() context.Context
@@ -169,7 +166,7 @@ func (k *keeper[S]) get(ctx context.Context, timeout time.Duration) (S, error) {
 		select {
 		case <-changed:
 		case <-k.done:
-			return current, &serviceError{kindSessionLost, errClosed}
+			return current, ErrClosed
 		case <-ctx.Done():
 			_, _, failure := k.state()
 			return current, noSession(ctx, failure)

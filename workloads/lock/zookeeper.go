@@ -83,10 +83,13 @@ func (l *ZooKeeper) TryLock(ctx context.Context, key string, _ time.Duration) (L
 	}
 	bounded, cancel := l.client.bounded(ctx)
 	defer cancel()
-	before, token, err := a.queue(bounded)
+	if a.node, err = a.create(bounded); err != nil {
+		return nil, a.abandon(err)
+	}
+	before, token, err := a.place(bounded)
 	switch {
 	case err != nil:
-		return nil, err
+		return nil, a.abandon(err)
 	case before == "":
 		return a.granted(ctx, token)
 	}
@@ -96,12 +99,9 @@ func (l *ZooKeeper) TryLock(ctx context.Context, key string, _ time.Duration) (L
 	return nil, ErrHeld
 }
 
-// queue creates our node and returns the one before it, "" for none, and our
-// token. Where it fails nothing is left, or is being swept up.
-func (a *zooKeeperAttempt) queue(ctx context.Context) (before string, token uint64, err error) {
-	if a.node, err = a.create(ctx); err != nil {
-		return "", 0, a.abandon(err)
-	}
+// place returns the node before ours, "" for none, and our token: both asked
+// at the same time.
+func (a *zooKeeperAttempt) place(ctx context.Context) (before string, token uint64, err error) {
 	type outcome struct {
 		token uint64
 		err   error
@@ -116,10 +116,7 @@ func (a *zooKeeperAttempt) queue(ctx context.Context) (before string, token uint
 	if err == nil {
 		err = own.err
 	}
-	if err != nil {
-		return "", 0, a.abandon(err)
-	}
-	return before, own.token, nil
+	return before, own.token, err
 }
 
 // granted returns the lease, unless the session ended meanwhile or nobody

@@ -107,12 +107,12 @@ func newZooKeeperClient(config ZooKeeperConfig) (*ZooKeeperClient, error) {
 func (c *ZooKeeperClient) Close() error {
 	current, _, _ := c.sessions.state()
 	alive := !current.over()
-	current.lose(errClosed)
+	current.lose(ErrClosed)
 	c.close()
 	<-c.sessions.done
 	<-c.abandoned.done
 	if next, _, _ := c.sessions.state(); next != current { // opened meanwhile
-		next.lose(errClosed)
+		next.lose(ErrClosed)
 		current = next
 	}
 	if !alive {

@@ -85,7 +85,7 @@ func (h *zooKeeperServers) dial(network, address string, timeout time.Duration) 
 	select {
 	case <-time.After(h.rest()):
 	case <-h.session.Alive().Done():
-		return nil, errClosed
+		return nil, ErrClosed
 	}
 	conn, err := net.DialTimeout(network, address, min(timeout, h.dials))
 	if err != nil {

@@ -19,41 +19,43 @@ func (l *ZooKeeper) Lock(ctx context.Context, key string, _ time.Duration) (Leas
 		return nil, err
 	}
 	bounded, cancel := l.client.bounded(ctx)
-	before, token, err := a.queue(bounded)
+	a.node, err = a.create(bounded)
 	cancel()
 	if err != nil {
-		return nil, err
+		return nil, a.abandon(err)
 	}
-	if err := a.wait(ctx, before); err != nil {
+	token, err := a.wait(ctx)
+	if err != nil {
 		return nil, err
 	}
 	return a.granted(ctx, token)
 }
 
-// wait returns when there is no node before ours, or with the error of the
-// attempt, which has then left the queue.
-func (a *zooKeeperAttempt) wait(ctx context.Context, before string) error {
-	for before != "" {
-		a.watch(ctx, before)
-		next, err := a.before(ctx)
+// wait returns our token when there is no node before ours, or the error of
+// the attempt, which has then left the queue.
+func (a *zooKeeperAttempt) wait(ctx context.Context) (uint64, error) {
+	before, token, err := a.place(ctx)
+	for {
 		switch {
 		case a.over():
-			return a.client.failed(a.key, a.ended())
+			return 0, a.client.failed(a.key, a.ended())
 		case ctx.Err() != nil:
-			return a.abandon(heldUntil(context.Cause(ctx)))
+			return 0, a.abandon(heldUntil(context.Cause(ctx)))
+		case err == nil && before == "":
+			return token, nil
 		case err == nil:
-			before = next
+			a.watch(ctx, before)
 		case zooKeeperRefused(err), errors.Is(err, errZooKeeperThrownOut):
-			return a.abandon(err)
+			return 0, a.abandon(err)
 		default: // no connection
-			select {
-			case <-ctx.Done():
-			case <-a.Alive().Done():
-			case <-time.After(requeuePause):
-			}
+			pause(ctx, requeuePause)
+		}
+		if token == 0 {
+			before, token, err = a.place(ctx)
+		} else {
+			before, err = a.before(ctx)
 		}
 	}
-	return nil
 }
 
 // watch waits until name is deleted, or there is another reason to look again:

@@ -24,7 +24,7 @@ type zooKeeperSession struct {
 	conn   *zk.Conn
 	closed chan struct{} // when conn is
 
-	mu        sync.Mutex
+	link      sync.Mutex // guards what follows
 	connected chan struct{} // closed while there is a connection
 	failure   error         // why there is none
 }
@@ -49,8 +49,8 @@ func (c *ZooKeeperClient) openSession(ctx context.Context) (*zooKeeperSession, e
 	s.conn = conn
 	go s.attend()
 	if err := s.greet(ctx, c.config); err != nil {
-		s.lose(errClosed)
-		return nil, fmt.Errorf("cannot use ZooKeeper at %s: %w", c.name, err)
+		s.lose(ErrClosed)
+		return nil, fmt.Errorf("cannot use ZooKeeper at %s: %w", c.name, zooKeeperFailure(err))
 	}
 	go s.confirm(c.config.SessionTimeout / 6)
 	return s, nil
@@ -73,7 +73,7 @@ func (s *zooKeeperSession) greet(ctx context.Context, config ZooKeeperConfig) er
 		return struct{}{}, s.conn.AddAuth(config.AuthScheme, []byte(config.Auth))
 	}, nil)
 	if err != nil {
-		return fmt.Errorf("logging in by %s: %w", config.AuthScheme, zooKeeperFailure(err))
+		return fmt.Errorf("logging in by %s: %w", config.AuthScheme, err)
 	}
 	return nil
 }
@@ -84,8 +84,8 @@ func (s *zooKeeperSession) notice(event zk.Event) {
 	if event.Type != zk.EventSession {
 		return
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.link.Lock()
+	defer s.link.Unlock()
 	switch event.State {
 	case zk.StateHasSession:
 		if !isClosed(s.connected) {
@@ -113,9 +113,9 @@ func isClosed(c chan struct{}) bool {
 // requests for one, and send them when there is, long after whoever made them
 // has given up.
 func (s *zooKeeperSession) connection(ctx context.Context) error {
-	s.mu.Lock()
+	s.link.Lock()
 	connected := s.connected
-	s.mu.Unlock()
+	s.link.Unlock()
 	select {
 	case <-connected:
 		return nil
@@ -127,8 +127,8 @@ func (s *zooKeeperSession) connection(ctx context.Context) error {
 	case <-s.Alive().Done():
 		return zk.ErrSessionExpired
 	case <-ctx.Done():
-		s.mu.Lock()
-		defer s.mu.Unlock()
+		s.link.Lock()
+		defer s.link.Unlock()
 		return &notConnected{end: context.Cause(ctx), failure: s.failure}
 	}
 }
@@ -147,8 +147,8 @@ func (e *notConnected) Unwrap() error { return e.end }
 
 // failed remembers why there is no connection.
 func (s *zooKeeperSession) failed(err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.link.Lock()
+	defer s.link.Unlock()
 	s.failure = err
 }
 
@@ -160,23 +160,24 @@ func (s *zooKeeperSession) attend() {
 	close(s.closed)
 }
 
-// confirm has the leader confirm the session again and again. The library's
-// pings do not: a server answers them by itself, also one that is cut off
-// from the leader, which is about to expire the session. A sync goes to the
-// leader and is refused there if the session is gone. What is left is half a
-// tick, which the leader may hear of a client that much later, and it rounds
-// up the timeout to the next tick.
+// confirm has a majority confirm the session again and again. The library's
+// pings do not: a server answers them by itself, also one that is cut off from
+// the leader, which is about to expire the session; and a leader that has lost
+// its majority answers a sync for some ticks, while the others elect the next.
+// A write is answered once a majority has it, also one that fails, as this
+// one does: there is nothing to delete. What is left is half a tick, which
+// the leader may hear of a client later than its server, and it rounds up the
+// timeout to the next tick.
 func (s *zooKeeperSession) confirm(every time.Duration) {
 	ticker := time.NewTicker(every)
 	defer ticker.Stop()
 	for {
 		asked, err := await(s.Alive(), s, func() (time.Time, error) {
 			asked := time.Now()
-			_, err := s.conn.Sync("/")
-			return asked, err
+			return asked, s.conn.Delete("/lockcost%nothing", -1)
 		}, nil)
 		switch {
-		case err == nil:
+		case errors.Is(err, zk.ErrNoNode), errors.Is(err, zk.ErrNoAuth):
 			s.confirmed(asked)
 		case errors.Is(err, zk.ErrSessionExpired):
 			s.lose(errors.New("ZooKeeper says that the session has expired"))
