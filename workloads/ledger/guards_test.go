@@ -22,7 +22,8 @@ func TestOverlappingHolders(t *testing.T) {
 			overlap(t, d.Token(), 2, Stale, Charged)
 			overlap(t, d.UniqueKey(), 3, Charged, Duplicate)
 			overlap(t, d.Version(), 4, Charged, Stale)
-			if got, want := f.audit(t), (Audit{Orders: 4, Charges: 5, Doubled: 1}); got != want {
+			overlap(t, d.Combined(), 5, Stale, Charged)
+			if got, want := f.audit(t), (Audit{Orders: 5, Charges: 6, Doubled: 1}); got != want {
 				t.Errorf("audit %+v, want %+v", got, want)
 			}
 		})

@@ -95,7 +95,9 @@ func mustCharge(t *testing.T, g Guard, o Order, token uint64, want Outcome) {
 
 // guards are a session's guards by name.
 func guards(d *DB) map[string]Guard {
-	return map[string]Guard{"none": d.Plain(), "token": d.Token(), "unique key": d.UniqueKey(), "version": d.Version()}
+	return map[string]Guard{
+		"none": d.Plain(), "token": d.Token(), "unique key": d.UniqueKey(), "version": d.Version(), "combined": d.Combined(),
+	}
 }
 
 func TestJobChargesOnce(t *testing.T) {
@@ -119,7 +121,7 @@ func TestJobChargesOnce(t *testing.T) {
 			t.Errorf("%s: charged with token %d, want %d", name, got, token)
 		}
 	}
-	if got, want := f.audit(t), (Audit{Orders: 4, Charges: 4}); got != want {
+	if got, want := f.audit(t), (Audit{Orders: id, Charges: id}); got != want {
 		t.Errorf("audit %+v, want %+v", got, want)
 	}
 }

@@ -31,9 +31,8 @@ func (f *fixture) behind(t *testing.T, size int) (*DB, *link.Link) {
 // holder is told so. A session of one connection has to open a new one, one
 // of two goes on with the other.
 func TestAnyMessageLost(t *testing.T) {
-	f := newFixture(t)
-	id := int64(0)
 	for size := 1; size <= 2; size++ {
+		f, id := newFixture(t), int64(0)
 		d, l := f.behind(t, size)
 		for name, g := range guards(d) {
 			for _, c := range []struct {
@@ -56,14 +55,14 @@ func TestAnyMessageLost(t *testing.T) {
 				}
 			}
 		}
-	}
-	if got, want := f.audit(t), (Audit{Orders: id, Charges: id}); got != want {
-		t.Errorf("audit %+v, want %+v", got, want)
+		if got, want := f.audit(t), (Audit{Orders: id, Charges: id}); got != want {
+			t.Errorf("audit %+v, want %+v", got, want)
+		}
 	}
 }
 
 // roundTrips is the length of a job, Read and Charge, by guard.
-var roundTrips = map[string]int{"none": 1 + 4, "token": 2 + 4, "unique key": 1 + 5, "version": 1 + 4}
+var roundTrips = map[string]int{"none": 1 + 4, "token": 2 + 4, "unique key": 1 + 5, "version": 1 + 4, "combined": 2 + 5}
 
 // A job makes the round trips that its guard's documentation says: the last
 // of them can be lost, and there is no further one.
