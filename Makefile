@@ -25,11 +25,12 @@ SHELL := /bin/bash
 .SHELLFLAGS := -o pipefail -c
 
 .DEFAULT_GOAL := help
-.PHONY: help plots test bench failover deps test-deps image build lint clean
+.PHONY: help plots paths test bench failover deps test-deps image build lint clean
 
 help:
 	@echo "make plots    install what is missing, measure the four paths, draw the figures"
 	@echo "              (QUICK=1: in about a minute; RUN_FLAGS='--rate 2000': flags of lockcost run)"
+	@echo "make paths    the same for every path there is, at a rate that ZooKeeper keeps too (some 12 minutes)"
 	@echo "make failover make the failovers that lose locks, count what each path lets through, draw it"
 	@echo "              (some 35 minutes; QUICK=1: four)"
 	@echo "make test     install what is missing, run the tests against real servers"
@@ -44,6 +45,16 @@ help:
 # saturated: the table and the figures say so, and are made all the same.
 plots: deps build
 	$(BIN) run --out $(RUN) $(RUN_FLAGS) || [ $$? -eq 3 ]
+	$(BIN) plot $(RUN) --out plots/$(notdir $(RUN)) > /dev/null
+	@echo "Figures: plots/$(notdir $(RUN)); the run: $(RUN)"
+
+# Three JVMs and three members of etcd share the servers' CPU with all others,
+# and each of their writes is synced: a lower rate, or it is their limit that is
+# measured.
+PATH_FLAGS ?= --rate 300 --duration 4s $(if $(QUICK),--runs 2,--repeat-invalid 2)
+
+paths: deps build
+	$(BIN) run --out $(RUN) --paths all $(PATH_FLAGS) || [ $$? -eq 3 ]
 	$(BIN) plot $(RUN) --out plots/$(notdir $(RUN)) > /dev/null
 	@echo "Figures: plots/$(notdir $(RUN)); the run: $(RUN)"
 
