@@ -11,7 +11,6 @@ import (
 	"lockcost/bench/load"
 	"lockcost/env"
 	"lockcost/workloads"
-	"lockcost/workloads/ledger"
 	"lockcost/workloads/lock"
 )
 
@@ -25,10 +24,8 @@ type client struct {
 	live map[int64]int64 // orders whose lock it was granted and has not begun to release: when that was
 }
 
-func (t *trial) openClient(ctx context.Context, name string, r env.Redis) (*client, error) {
-	own := *t.stack
-	own.Redis, own.Ledger = r, t.ground.stack.Ledger
-	session, err := t.path.Open(ctx, &own, t.settings)
+func (t *trial) openClient(ctx context.Context, name string, stack *env.Stack) (*client, error) {
+	session, err := t.path.Open(ctx, stack, t.settings)
 	if err != nil {
 		return nil, err
 	}
@@ -117,16 +114,16 @@ func (t *trial) job(ctx context.Context) (context.Context, load.Operation) {
 // attempt asks for an order's lock and, if it is granted, does the job under
 // it: read the order, hold on, charge it if it was unpaid, release.
 func (t *trial) attempt(ctx context.Context, c *client, order int64, hold func()) history.Op {
-	op := history.Op{Client: c.name, Order: order, TTLNS: int64(t.ttl())}
+	op := history.Op{Client: c.name, Order: order, TTLNS: int64(t.promised())}
 	lease := t.acquire(ctx, c, &op)
 	if lease == nil {
 		return op
 	}
 	c.begin(order, op.Acquire.ReturnedNS)
-	job := job{now: t.now, guard: c.session.Guard, lease: lease, op: &op}
-	if job.read(ctx) {
+	job := begin(ctx, t.now, c.session.Guard, lease, &op)
+	if job.read() {
 		hold()
-		job.charge(ctx)
+		job.charge()
 	}
 	c.end(order)
 	job.release(ctx)
@@ -162,62 +159,4 @@ func acquired(err error) string {
 // key is the lock's key of an order.
 func (t *trial) key(order int64) string {
 	return t.settings.Prefix + "order:" + strconv.FormatInt(order, 10)
-}
-
-// job is the steps under a lock.
-type job struct {
-	now   func() int64 // nanoseconds
-	guard ledger.Guard
-	lease lock.Lease
-	op    *history.Op
-	order ledger.Order
-}
-
-// read reads the order, and tells whether the job goes on.
-func (j *job) read(ctx context.Context) bool {
-	step := history.Step{InvokedNS: j.now()}
-	order, err := j.guard.Read(ctx, j.op.Order, j.op.Token)
-	j.order, step.ReturnedNS = order, j.now()
-	switch {
-	case errors.Is(err, ledger.ErrStale):
-		step.Result = history.Stale
-	case err != nil:
-		step.Result = ledger.Kind(err)
-	case order.Paid:
-		step.Result = history.Paid
-	default:
-		step.Result = history.Unpaid
-	}
-	j.op.Read = &step
-	return err == nil
-}
-
-// charge charges the order, if it was read as unpaid.
-func (j *job) charge(ctx context.Context) {
-	if j.order.Paid {
-		return
-	}
-	step := history.Step{InvokedNS: j.now()}
-	outcome, err := j.guard.Charge(ctx, j.order, j.op.Token)
-	step.ReturnedNS = j.now()
-	step.Result = outcome.String()
-	if err != nil {
-		step.Result = ledger.Kind(err)
-	}
-	j.op.Charge = &step
-}
-
-func (j *job) release(ctx context.Context) {
-	step := history.Step{InvokedNS: j.now()}
-	err := j.lease.Unlock(ctx)
-	step.ReturnedNS = j.now()
-	switch {
-	case err == nil:
-		step.Result = history.Released
-	case errors.Is(err, lock.ErrLost):
-		step.Result = history.Lost
-	default:
-		step.Result = lock.Kind(err)
-	}
-	j.op.Release = &step
 }

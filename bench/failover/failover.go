@@ -6,8 +6,11 @@
 // scenario, for one path, on a stack of its own: two clients ask for the same
 // orders, the second within the first's hold, so that a lock that is lost is
 // found out; the fault is injected under that load; and then the history that
-// the clients kept, the ledger, and what is left in Redis are counted. Trials
-// that time nothing run side by side; those that do run alone.
+// the clients kept, the ledger, and what is left in the lock service are
+// counted. Trials that time nothing run side by side; those that do run alone.
+//
+// A lock service is what trials differ in most: see service. A scenario says
+// which it is made for.
 package failover
 
 import (
@@ -26,7 +29,11 @@ import (
 type Plan struct {
 	Scenarios []Scenario
 	Paths     []workloads.Path
-	Trials    int // of each scenario and path
+	// Lenient leaves out the paths that the servers cannot run, instead of
+	// failing for them. NotRun are those that were left out before, with why.
+	Lenient bool
+	NotRun  []string
+	Trials  int // of each scenario and path
 	// Rate is the acquisitions a second, of both clients together, in
 	// scenarios that are timed. The others have at most untimedRate, or their
 	// own.
@@ -55,10 +62,11 @@ type Plan struct {
 // several trials at once on two CPUs.
 const untimedRate = 30
 
-// DefaultPlan has the defaults of `lockcost failover`, without paths.
+// DefaultPlan has the defaults of `lockcost failover`, without paths and
+// scenarios: see For.
 func DefaultPlan() Plan {
 	return Plan{
-		Scenarios: Catalogue(), Trials: 10, Rate: 1000, TTL: 30 * time.Second, OpTimeout: time.Second,
+		Trials: 10, Rate: 1000, TTL: 30 * time.Second, OpTimeout: time.Second,
 		WaitReplicas: 1, WaitTimeout: 100 * time.Millisecond, Sentinels: 3,
 		DownAfter: []time.Duration{500 * time.Millisecond}, ReplicaRTTs: []time.Duration{0}, Windows: true,
 	}
@@ -78,6 +86,11 @@ const (
 	// besideMargin is what it takes longer while other trials run.
 	besideMargin = 300 * time.Millisecond
 	holdMargin   = 400 * time.Millisecond
+	// A session must be so long that a third of it outlasts the faults that
+	// are not meant to end it: see cell.promised. ZooKeeper has none that is
+	// longer than 40 s.
+	shortestSession = 24 * time.Second
+	longestSession  = 40 * time.Second
 )
 
 // Check tells what is wrong with the plan, if anything, in the words of the
@@ -106,11 +119,45 @@ func (p Plan) Check() error {
 		return fmt.Errorf("--side-by-side %d: must be from 0, for 7 a CPU, to 64", p.SideBySide)
 	}
 	for _, path := range p.Paths {
-		if path.Floor {
+		switch {
+		case path.Floor:
 			return fmt.Errorf("--paths %s: it takes no lock that could be lost", path.Label())
+		case !Concerns(p.Scenarios, path):
+			return fmt.Errorf("--paths %s: none of the scenarios is made for it", path.Label())
 		}
 	}
 	return p.checkTimes()
+}
+
+// Uses tells whether any path of the plan takes its locks from a service.
+func (p Plan) Uses(s workloads.Service) bool {
+	return slices.ContainsFunc(p.Paths, func(path workloads.Path) bool { return path.Service() == s })
+}
+
+// Varies tells whether there is a scenario that is run at every down-after and
+// round trip.
+func (p Plan) Varies() bool {
+	return slices.ContainsFunc(p.Scenarios, func(s Scenario) bool { return s.Name == steadyName })
+}
+
+// Timed tells whether any scenario's latencies count, or none's do not.
+func (p Plan) Timed() (some, all bool) {
+	all = true
+	for _, s := range p.Scenarios {
+		some, all = some || s.Timed, all && s.Timed
+	}
+	return some, all
+}
+
+// Holds tells whether any scenario holds locks for as long as the plan says,
+// and Lasts, whether they have the plan's TTL in any.
+func (p Plan) Holds() bool {
+	return slices.ContainsFunc(p.Scenarios, func(s Scenario) bool { return !s.Needs.NoLoad && s.Needs.Hold == 0 })
+}
+
+// Lasts is said beside Holds.
+func (p Plan) Lasts() bool {
+	return slices.ContainsFunc(p.Scenarios, func(s Scenario) bool { return s.Needs.TTL == 0 })
 }
 
 func (p Plan) checkTimes() error {
@@ -137,6 +184,10 @@ func (p Plan) checkTimes() error {
 	}
 	if hold := p.hold(longest); p.TTL < hold+2*time.Second {
 		return fmt.Errorf("--ttl %v: must be at least %v, or locks run out while they are held (%v)", p.TTL, hold+2*time.Second, hold)
+	}
+	if sessions := p.Uses(workloads.Etcd) || p.Uses(workloads.ZooKeeper); sessions && (p.TTL < shortestSession || p.TTL > longestSession) {
+		return fmt.Errorf("--ttl %v: must be from %v to %v for the sessions of etcd and ZooKeeper, which are to outlast every fault",
+			p.TTL, shortestSession, longestSession)
 	}
 	return nil
 }
@@ -167,11 +218,29 @@ func (p Plan) sideBySide() int {
 
 // record is the plan as it is kept.
 func (p Plan) record() results.FailoverPlan {
-	return results.FailoverPlan{
-		Trials: p.Trials, RatePerS: p.Rate, TTLNS: int64(p.TTL), OpTimeoutNS: int64(p.OpTimeout),
-		WaitReplicas: p.WaitReplicas, WaitTimeoutNS: int64(p.WaitTimeout),
-		Sentinels: p.Sentinels, Seed: p.Seed, Quick: p.Quick,
+	r := results.FailoverPlan{
+		Trials: p.Trials, RatePerS: p.Rate, TTLNS: int64(p.TTL), HoldNS: int64(p.Hold), OpTimeoutNS: int64(p.OpTimeout),
+		SideBySide: p.sideBySide(), Seed: p.Seed, Quick: p.Quick, Windows: p.Windows, NotRun: p.NotRun,
 	}
+	if p.Uses(workloads.Redis) {
+		r.Sentinels, r.WaitReplicas, r.WaitTimeoutNS = p.Sentinels, p.WaitReplicas, int64(p.WaitTimeout)
+		r.DownAfterNS, r.ReplicaRTTsNS = nanoseconds(p.DownAfter), nanoseconds(p.ReplicaRTTs)
+	}
+	for _, s := range p.Scenarios {
+		r.Scenarios = append(r.Scenarios, s.Label())
+	}
+	for _, path := range p.Paths {
+		r.Paths = append(r.Paths, path.Label())
+	}
+	return r
+}
+
+func nanoseconds(all []time.Duration) []int64 {
+	ns := make([]int64, len(all))
+	for i, d := range all {
+		ns[i] = int64(d)
+	}
+	return ns
 }
 
 // settings is what the paths of a trial are opened with.

@@ -20,10 +20,12 @@ const holderName = "holder"
 const holderOrders = 20
 
 // holderTTL is the TTL of its locks, and holderOversleeps how much longer it
-// is stopped.
+// is stopped at the least. holderMost is how much longer it is at the most: a
+// session's end takes its servers up to two seconds to see.
 const (
 	holderTTL        = time.Second
 	holderOversleeps = 300 * time.Millisecond
+	holderMost       = 4 * time.Second
 )
 
 // Parts are the processes of their own that fault experiments need.
@@ -46,9 +48,10 @@ func pausedHolders() []Scenario {
 		all = append(all, Scenario{
 			Name: "paused-holder", Variant: point,
 			Summary: "the holder's process is stopped beyond its lock's TTL, and goes on after another has done the job",
-			Needs:   Needs{Replicas: 1, Holder: holderTTL},
+			For:     append([]workloads.Service{""}, everyService...),
+			Needs:   Needs{Replicas: 1, NoLoad: true, TTL: holderTTL},
 			Inject:  func(ctx context.Context, t *trial) error { return pauseHolder(ctx, t, point) },
-			Healthy: agreedOn,
+			Healthy: healthyAgain,
 		})
 	}
 	return all
@@ -56,26 +59,37 @@ func pausedHolders() []Scenario {
 
 // holding is what a holder's process is told.
 type holding struct {
-	Redis    env.Redis
-	Ledger   string
-	Path     string
-	Settings workloads.Settings
-	TTL      time.Duration
-	Timeout  time.Duration
-	Point    string
-	First    int64 // of its orders
-	Orders   int64
-	Begun    time.Time // of the trial: its times count from then
+	Redis        env.Redis
+	Independents []string
+	Etcd         env.Etcd
+	ZooKeeper    env.ZooKeeper
+	Ledger       string
+	Path         string
+	Settings     workloads.Settings
+	TTL          time.Duration
+	Promised     time.Duration
+	Timeout      time.Duration
+	Point        string
+	First        int64 // of its orders
+	Orders       int64
+	Begun        time.Time // of the trial: its times count from then
+}
+
+// startHolder starts the first client as a process of its own.
+func (t *trial) startHolder(ctx context.Context, point string) (*reexec.Process, error) {
+	own := t.stackOf(0)
+	// Its times count from the wall clock's, which both processes share.
+	return reexec.Start(ctx, reexec.Options{Part: holderName, Config: holding{
+		Redis: own.Redis, Independents: own.Independents, Etcd: own.Etcd, ZooKeeper: own.ZooKeeper, Ledger: own.Ledger,
+		Path: t.path.Label(), Settings: t.settings, TTL: t.ttl(), Promised: t.promised(),
+		Timeout: t.plan.OpTimeout, Point: point, First: t.first, Orders: holderOrders, Begun: t.begun.Round(0),
+	}}, nil)
 }
 
 // pauseHolder has a holder take the locks, stops it, has the second client do
 // the job meanwhile, and lets the holder go on.
 func pauseHolder(ctx context.Context, t *trial, point string) error {
-	// Its times count from the wall clock's, which both processes share.
-	p, err := reexec.Start(ctx, reexec.Options{Part: holderName, Config: holding{
-		Redis: t.redisOf(0), Ledger: t.ground.stack.Ledger, Path: t.path.Label(), Settings: t.settings,
-		TTL: t.ttl(), Timeout: t.plan.OpTimeout, Point: point, First: t.first, Orders: holderOrders, Begun: t.begun.Round(0),
-	}}, nil)
+	p, err := t.startHolder(ctx, point)
 	if err != nil {
 		return err
 	}
@@ -83,14 +97,18 @@ func pauseHolder(ctx context.Context, t *trial, point string) error {
 		_ = syscall.Kill(p.PID, syscall.SIGCONT) // so that it can end
 		_ = p.Close()
 	}()
-	if err := p.Call(ctx, "begin", nil); err != nil {
+	var granted []int64
+	if err := p.Call(ctx, "begin", &granted); err != nil {
 		return err
 	}
 	t.fault()
 	if err := syscall.Kill(p.PID, syscall.SIGSTOP); err != nil {
 		return fmt.Errorf("stopping the holder: %w", err)
 	}
-	if err := t.sleep(ctx, t.ttl()+holderOversleeps); err != nil {
+	if err := t.allGone(ctx, granted, t.ttl()+holderMost); err != nil {
+		return err
+	}
+	if err := t.sleep(ctx, t.ttl()+holderOversleeps-t.sinceFault()); err != nil {
 		return err
 	}
 	t.duringEnd.Store(t.now())
@@ -106,14 +124,10 @@ func pauseHolder(ctx context.Context, t *trial, point string) error {
 	if err := p.Call(ctx, "finish", &ops); err != nil {
 		return err
 	}
-	granted := 0
 	for _, op := range ops {
 		t.recorder.Add(op)
-		if op.Acquire.Result == history.Granted {
-			granted++
-		}
 	}
-	if granted == 0 {
+	if len(granted) == 0 {
 		return void("the holder was granted no lock")
 	}
 	return nil
@@ -136,7 +150,7 @@ func runHolder(ctx context.Context, c *reexec.Child) error {
 	if err != nil {
 		return err
 	}
-	stack := &env.Stack{Redis: h.Redis, Ledger: h.Ledger}
+	stack := &env.Stack{Redis: h.Redis, Independents: h.Independents, Etcd: h.Etcd, ZooKeeper: h.ZooKeeper, Ledger: h.Ledger}
 	if h.session, err = path.Open(ctx, stack, h.Settings); err != nil {
 		return err
 	}
@@ -147,7 +161,7 @@ func runHolder(ctx context.Context, c *reexec.Child) error {
 	return c.Serve(func(request json.RawMessage) (any, error) {
 		switch string(request) {
 		case `"begin"`:
-			return nil, h.begin(ctx)
+			return h.begin(ctx), nil
 		case `"finish"`:
 			return h.finish(ctx), nil
 		}
@@ -157,11 +171,13 @@ func runHolder(ctx context.Context, c *reexec.Child) error {
 
 func (h *holder) now() int64 { return time.Now().Round(0).Sub(h.Begun).Nanoseconds() }
 
-// begin takes the locks, and goes on as far as the point.
-func (h *holder) begin(ctx context.Context) error {
+// begin takes the locks, goes on as far as the point, and returns the orders
+// whose locks were granted.
+func (h *holder) begin(ctx context.Context) []int64 {
+	granted := []int64{}
 	for order := range h.Orders {
 		order += h.First
-		op := &history.Op{Client: env.Clients[0], Order: order, TTLNS: int64(h.TTL)}
+		op := &history.Op{Client: env.Clients[0], Order: order, TTLNS: int64(h.Promised)}
 		op.Acquire.InvokedNS = h.now()
 		op.DueNS = op.Acquire.InvokedNS
 		actx, cancel := context.WithTimeout(ctx, h.Timeout)
@@ -174,22 +190,23 @@ func (h *holder) begin(ctx context.Context) error {
 			continue
 		}
 		op.Token = lease.Token()
-		h.jobs = append(h.jobs, &job{now: h.now, guard: h.session.Guard, lease: lease, op: op})
+		granted = append(granted, order)
+		h.jobs = append(h.jobs, begin(ctx, h.now, h.session.Guard, lease, op))
 	}
 	for _, j := range h.jobs {
-		if h.Point != beforeRead && j.read(ctx) && h.Point == afterWrite {
-			j.charge(ctx)
+		if h.Point != beforeRead && j.read() && h.Point == afterWrite {
+			j.charge()
 		}
 	}
-	return nil
+	return granted
 }
 
 // finish does what is left to do.
 func (h *holder) finish(ctx context.Context) []*history.Op {
 	for _, j := range h.jobs {
 		unread := h.Point == beforeRead
-		if unread && j.read(ctx) || h.Point == beforeWrite && j.op.Read.Result == history.Unpaid {
-			j.charge(ctx)
+		if unread && j.read() || h.Point == beforeWrite && j.op.Read.Result == history.Unpaid {
+			j.charge()
 		}
 		j.release(ctx)
 	}

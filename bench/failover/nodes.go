@@ -108,16 +108,6 @@ func fed(ctx context.Context, stack *env.Stack, prefix string, replicas int) err
 	return err
 }
 
-// healthy checks that the primary takes writes, that it counts as many
-// replicas as online as it is to have, and that every Sentinel knows it as
-// the primary.
-func (t *trial) healthy(ctx context.Context, replicas int) error {
-	if err := t.replicasOnline(ctx, replicas, patience); err != nil {
-		return err
-	}
-	return t.agreed(ctx)
-}
-
 // agreed checks that every Sentinel names the present primary.
 func (t *trial) agreed(ctx context.Context) error {
 	for _, addr := range t.stack.Redis.Sentinels {
@@ -193,8 +183,16 @@ func (t *trial) accepted(node string) {
 	}
 }
 
-// lacking returns those of orders whose locks a server does not have.
-func (t *trial) lacking(ctx context.Context, addr string, orders []int64) ([]int64, error) {
+// back marks the first write that the lock service accepts after the fault,
+// where no node of it is a primary.
+func (t *trial) back() {
+	if t.firstWrite.CompareAndSwap(0, t.now()) {
+		close(t.written)
+	}
+}
+
+// lackingOn returns those of orders whose locks a Redis server does not have.
+func (t *trial) lackingOn(ctx context.Context, addr string, orders []int64) ([]int64, error) {
 	pipe := t.redis(addr).Pipeline()
 	for _, order := range orders {
 		pipe.Exists(ctx, t.key(order))
@@ -215,8 +213,9 @@ func (t *trial) lacking(ctx context.Context, addr string, orders []int64) ([]int
 	return lacking, nil
 }
 
-// leftover is the locks that are in a server, and how long each still stays.
-func (t *trial) leftover(ctx context.Context, addr string) (map[int64]time.Duration, error) {
+// leftoverOn is the locks that are in a Redis server, and how long each still
+// stays.
+func (t *trial) leftoverOn(ctx context.Context, addr string) (map[int64]time.Duration, error) {
 	prefix := t.key(0)[:len(t.key(0))-1]
 	left := map[int64]time.Duration{}
 	c := t.redis(addr)

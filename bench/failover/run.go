@@ -8,11 +8,12 @@ import (
 	"sync"
 	"time"
 
-	"lockcost/bench"
 	"lockcost/bench/failover/history"
 	"lockcost/env"
-	"lockcost/env/placement"
 	"lockcost/results"
+	"lockcost/workloads"
+
+	"golang.org/x/sync/semaphore"
 )
 
 // Progress is how far the trials are.
@@ -42,12 +43,12 @@ func Run(ctx context.Context, plan Plan, provider env.Provider, folder *results.
 		Schema: results.FailoverSchema, StartedAt: time.Now().UTC(), Environment: environment, Scenarios: []results.Scenario{},
 		Interrupted: true, // until the end: a driver that is killed cannot say so
 	}
-	r.record.Plan = plan.record()
+	r.record.Plan = r.plan.record() // without the paths that were left out
 	r.record.Plan.Env = r.ground.stack.Provider
 	if err := r.trials(ctx); err != nil || ctx.Err() != nil {
 		return r.interrupted(err)
 	}
-	if plan.Windows {
+	if plan.Windows && plan.Uses(workloads.Redis) {
 		if err := r.windows(ctx); err != nil || ctx.Err() != nil {
 			return r.interrupted(err)
 		}
@@ -74,25 +75,6 @@ type runner struct {
 	failure  error
 	began    time.Time
 	halt     context.CancelCauseFunc
-}
-
-// settle starts the ground that all trials share, and describes the machine
-// and the servers.
-func (r *runner) settle(ctx context.Context, provider env.Provider) (results.Environment, error) {
-	spec := env.Spec{Replicas: 1, Sentinels: r.plan.Sentinels, Ledger: true, Pin: placement.Current().Pin(), DownAfter: r.plan.DownAfter[0]}
-	g, err := lay(ctx, provider, spec)
-	if err != nil {
-		return results.Environment{}, err
-	}
-	r.ground = g
-	environment, err := bench.Describe(ctx, g.stack)
-	if err == nil {
-		err = g.clear()
-	}
-	if err != nil {
-		return environment, errors.Join(err, g.close())
-	}
-	return environment, nil
 }
 
 // task is one trial to run.
@@ -141,27 +123,21 @@ func (r *runner) trials(ctx context.Context) error {
 	return errors.Join(r.failure, r.keep())
 }
 
-// abreast runs tasks, so many at once.
+// abreast runs tasks, so many at once. One that starts more counts for several.
 func (r *runner) abreast(ctx context.Context, tasks []task, n int) {
-	queue := make(chan task)
-	var workers sync.WaitGroup
-	for range min(n, len(tasks)) {
-		workers.Go(func() {
-			for k := range queue {
-				r.run(ctx, k, n == 1)
-			}
+	room := semaphore.NewWeighted(int64(n))
+	var running sync.WaitGroup
+	for _, k := range tasks {
+		weight := int64(min(n, r.cells[k.cell].weight()))
+		if room.Acquire(ctx, weight) != nil {
+			break
+		}
+		running.Go(func() {
+			defer room.Release(weight)
+			r.run(ctx, k, n == 1)
 		})
 	}
-	for _, k := range tasks {
-		select {
-		case queue <- k:
-			continue
-		case <-ctx.Done():
-		}
-		break
-	}
-	close(queue)
-	workers.Wait()
+	running.Wait()
 }
 
 // run runs one trial and keeps what came out. One that ctx broke off is

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"lockcost/env"
+	"lockcost/workloads"
 )
 
 // Scenario is a fault, and what a trial of it goes through. Its steps are
@@ -17,8 +18,12 @@ type Scenario struct {
 	Name    string
 	Variant string // "" where there is only one
 	Summary string // one line: what is done
-	Needs   Needs
-	// Timed scenarios run at the full rate and alone: their latencies count.
+	// For is the lock services that it is made for, "" for paths that take no
+	// lock. Nil is the replicated Redis alone.
+	For   []workloads.Service
+	Needs Needs
+	// Timed scenarios run at the full rate, or at their own, and alone: their
+	// latencies count.
 	Timed bool
 
 	// Prepare is done before the fault, once the population of held locks is
@@ -33,7 +38,7 @@ type Scenario struct {
 	Observe func(ctx context.Context, t *trial) error
 	// Healthy tells whether the servers ended up as they should. Its error is
 	// kept with the trial as a reason, and voids nothing. Before the fault
-	// every trial is checked in the same way: see trial.healthy.
+	// every trial is checked in the same way: see service.begin.
 	Healthy func(ctx context.Context, t *trial) error
 }
 
@@ -46,6 +51,8 @@ type Needs struct {
 	MinReplicas bool
 	// Apart has the clients reach the servers by links of their own.
 	Apart bool
+	// NoLoad has nobody ask for locks beside the steps themselves.
+	NoLoad bool
 	// Stays has the first client stay with the primary of the start: it asks
 	// no Sentinel.
 	Stays bool
@@ -55,16 +62,21 @@ type Needs struct {
 	// any.
 	DownAfter time.Duration
 	// Rate is the acquisitions a second that it takes to show anything; 0 for
-	// untimedRate. Timed scenarios have the plan's.
+	// untimedRate. Timed scenarios have the plan's, and at most this where it
+	// is given.
 	Rate float64
 	// Hold is how long locks are held, where nobody waits for down-after; 0
 	// elsewhere.
 	Hold time.Duration
 	// Dataset is how much the primary holds besides the locks, bytes.
 	Dataset int64
-	// Holder has the first client be a process of its own, that can be
-	// stopped; there is no other load, and locks have this TTL.
-	Holder time.Duration
+	// ZooTick is ZooKeeper's tick, of which its servers wait for five until they
+	// miss one that is silent; 0 for what it comes with.
+	ZooTick time.Duration
+	// TTL is that of its locks, where they are to run out, and the length of
+	// sessions that hold them, unless that is below shortSession; 0 for the
+	// plan's.
+	TTL time.Duration
 }
 
 // Label is how the scenario is named: name, or name:variant.
@@ -73,6 +85,51 @@ func (s Scenario) Label() string {
 		return s.Name
 	}
 	return s.Name + ":" + s.Variant
+}
+
+// applies tells whether the scenario is made for the path's lock service.
+func (s Scenario) applies(p workloads.Path) bool {
+	if s.For == nil {
+		return p.Service() == workloads.Redis
+	}
+	return slices.Contains(s.For, p.Service())
+}
+
+// For returns the scenarios that are made for any of the paths.
+func For(paths []workloads.Path) []Scenario { return chosen(Catalogue(), paths) }
+
+func chosen(scenarios []Scenario, paths []workloads.Path) (some []Scenario) {
+	for _, s := range scenarios {
+		if slices.ContainsFunc(paths, s.applies) {
+			some = append(some, s)
+		}
+	}
+	return some
+}
+
+// Concerns tells whether any of the scenarios is made for a path.
+func Concerns(scenarios []Scenario, p workloads.Path) bool {
+	return slices.ContainsFunc(scenarios, func(s Scenario) bool { return s.applies(p) })
+}
+
+// FindFor is Find, without the variants that are made for none of the paths.
+// Where none is left, the error says for which paths the scenario is.
+func FindFor(name string, paths []workloads.Path) ([]Scenario, error) {
+	found, err := Find(name)
+	if err != nil {
+		return nil, err
+	}
+	some := chosen(found, paths)
+	if len(some) > 0 {
+		return some, nil
+	}
+	var fit []string
+	for _, p := range workloads.All() {
+		if slices.ContainsFunc(found, func(s Scenario) bool { return s.applies(p) }) {
+			fit = append(fit, p.Name)
+		}
+	}
+	return nil, fmt.Errorf("scenario %s is made for %s, and none of these is among the paths", strings.TrimSpace(name), strings.Join(fit, ", "))
 }
 
 // Find returns the scenarios of that name: all its variants, or the one that
@@ -106,30 +163,12 @@ func Find(name string) ([]Scenario, error) {
 	return found, nil
 }
 
-// failoverTimeout is Sentinel's failover-timeout. A failover whose leader was
-// not elected, since the Sentinels voted for several, is tried again after
-// twice that.
-const failoverTimeout = 10 * time.Second
-
-// linkedFailoverTimeout is that where there are links: after it Sentinel sends
-// a replica around its own.
-const linkedFailoverTimeout = 30 * time.Second
-
 // spec is the stack that a trial of the scenario has.
 func (c *cell) spec() env.Spec {
-	n := c.scenario.Needs
-	timeout := n.FailoverTimeout
-	switch {
-	case timeout > 0:
-	case n.Network, c.rtt > 0:
-		timeout = linkedFailoverTimeout
-	default:
-		timeout = failoverTimeout
-	}
-	return env.Spec{
-		Replicas: max(n.Replicas, c.plan.WaitReplicas), Sentinels: c.plan.Sentinels, DownAfter: c.downAfter,
-		FailoverTimeout: timeout, Network: n.Network, Links: c.rtt > 0,
-	}
+	spec := c.servers().spec(c).Merge(c.path.Needs(c.settings()))
+	spec.Ledger = false // it is the ground's
+	spec.Network = c.scenario.Needs.Network
+	return spec
 }
 
 // voidError is why a trial shows nothing.

@@ -2,8 +2,8 @@ package failover
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"lockcost/bench/failover/history"
@@ -19,12 +19,12 @@ type outcome struct {
 // tally counts what happened in a trial that has ended.
 func (t *trial) tally(ctx context.Context) (*outcome, error) {
 	ops, r := t.recorder.Ops(), &t.result
-	if t.scenario.Needs.Holder == 0 {
+	if !t.scenario.Needs.NoLoad {
 		for i := range ops {
 			ops[i].DueNS += t.loadNS
 		}
 	}
-	r.FalseFailovers = t.falseFailovers()
+	r.FalseFailovers = t.service.falseFailovers()
 	r.Errors = history.Errors(ops)
 	counts := history.CountOutcomes(ops)
 	r.Granted, r.Held, r.Unreplicated = counts.Granted, counts.Held, counts.Unreplicated
@@ -35,9 +35,12 @@ func (t *trial) tally(ctx context.Context) (*outcome, error) {
 	if err := t.carried(ops); err != nil && r.Void == "" {
 		r.Void = err.Error()
 	}
-	overlap := history.Overlaps(ops)
-	r.Events[results.DoubleGrant] = overlap.DoubleGrants
-	r.Events[results.OutlivedLease] = overlap.OutlivedLeases
+	if t.path.Service() != "" {
+		overlap := history.Overlaps(ops)
+		r.Events[results.DoubleGrant] = overlap.DoubleGrants
+		r.Events[results.OutlivedLease] = overlap.OutlivedLeases
+		t.orphans(ctx, ops)
+	}
 	r.Events[results.DoubleCharge] = history.DoubleCharges(charges)
 	r.Events[results.LostCharge] = history.LostCharges(ops, charges)
 	r.Events[results.RightfulRefused] = history.RightfulRefused(ops)
@@ -50,10 +53,10 @@ func (t *trial) tally(ctx context.Context) (*outcome, error) {
 	if err := t.foundOut(ops); err != nil {
 		t.shows(err)
 	}
-	if t.scenario.Needs.Holder > 0 && r.FalseFailovers > 0 && r.Void == "" {
+	if t.scenario.Needs.NoLoad && r.FalseFailovers > 0 && r.Void == "" {
 		r.Void = "a failover began, although no server was to fail"
 	}
-	t.orphans(ctx, ops)
+	t.noticed(ops)
 	end := t.endNS
 	t.times(ops, end)
 	timed := history.Timed{Ops: ops, FaultNS: t.faultNS.Load(), EndNS: end}
@@ -139,11 +142,11 @@ func minted(ops []history.Op) bool {
 // orphans counts the locks that are left now that every holder has released
 // its own.
 func (t *trial) orphans(ctx context.Context, ops []history.Op) {
-	if t.primary() == "" {
-		return // there is none
-	}
-	left, err := t.leftover(ctx, t.primary())
-	if err != nil {
+	left, err := t.service.leftover(ctx)
+	switch {
+	case errors.Is(err, errNobodyLeads):
+		return
+	case err != nil:
 		t.reason(fmt.Sprintf("locks that are left were not counted: %v", err))
 		return
 	}
@@ -181,12 +184,12 @@ func endOf(op history.Op) int64 {
 // times are the moments that every scenario with a fault has.
 func (t *trial) times(ops []history.Op, end int64) {
 	fault := t.faultNS.Load()
-	if fault == noFault || t.scenario.Needs.Holder > 0 {
+	if fault == noFault || t.scenario.Needs.NoLoad {
 		return
 	}
 	from := max(t.crashNS.Load(), fault)
 	if !t.loses() {
-		t.afterCrash(ops, from)
+		t.service.steps(ops, from)
 	}
 	if longest, ok := history.LongestWithoutGrant(ops, fault, end); ok {
 		t.moment(results.WithoutGrant, longest)
@@ -202,33 +205,9 @@ func (t *trial) times(ops []history.Op, end int64) {
 // steps of a failover do not count.
 func (t *trial) loses() bool { return t.promotedNS.Load() > 0 }
 
-// afterCrash is the steps of the failover.
-func (t *trial) afterCrash(ops []history.Op, crash int64) {
-	for m, name := range map[results.Moment]string{
-		results.Noticed: objectivelyDown, results.Elected: leaderElected,
-		results.Promoted: replicaPromoted, results.Announced: primarySwitched,
-	} {
-		if e, ok := t.watch.first(crash, name); ok {
-			t.moment(m, e.at-crash)
-		}
-	}
-	if at := t.firstWrite.Load(); at > crash {
-		t.moment(results.FirstWrite, at-crash)
-	}
-	t.firstGrants(ops, crash)
-}
-
-// firstGrants is when clients were first granted something by the new primary:
-// after its first write, and where the old one lives on, after they were told.
-func (t *trial) firstGrants(ops []history.Op, crash int64) {
-	from := max(crash, t.firstWrite.Load())
-	if t.crashNS.Load() == 0 {
-		told, ok := t.watch.first(crash, primarySwitched)
-		if !ok {
-			return
-		}
-		from = told.at
-	}
+// firstGrants is when clients were first granted something that they asked for
+// after a moment, such as the new primary's first write.
+func (t *trial) firstGrants(ops []history.Op, crash, from int64) {
 	clients := map[results.Moment]string{results.FirstGrantB: t.clients[1].name}
 	if !t.scenario.Needs.Stays {
 		clients[results.FirstGrant], clients[results.FirstGrantA] = "", t.clients[0].name
@@ -275,53 +254,6 @@ func (t *trial) during(ops []history.Op, end int64) int64 {
 		return at
 	}
 	return end
-}
-
-// findLost waits for the first write after the fault, and keeps which of the
-// locks that are held, and were granted before that, the server which
-// accepted it does not have. Locks that were released meanwhile are not
-// looked for: those that are lost are the latest.
-func (t *trial) findLost(ctx context.Context, within time.Duration) error {
-	timeout := time.NewTimer(within)
-	defer timeout.Stop()
-	select {
-	case <-t.written:
-	case <-timeout.C:
-		return nil // whoever waits for the promotion tells why there was none
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-	if t.sinceFault() > t.hold {
-		return nil // then nobody holds a lock of before any more
-	}
-	return t.addLost(ctx, t.firstWrite.Load())
-}
-
-// addLost keeps which locks that were granted before a time, and are held, the
-// new primary does not have.
-func (t *trial) addLost(ctx context.Context, before int64) error {
-	held := t.held(before)
-	lacking, err := t.lacking(ctx, t.primary(), held)
-	if err != nil {
-		return err
-	}
-	still := t.held(before) // those that were released meanwhile are not lost
-	t.knowsLost = true
-	for _, order := range lacking {
-		if slices.Contains(still, order) {
-			t.lost[order] = true
-		}
-	}
-	t.fact("held_at_promotion", int64(len(held)))
-	return nil
-}
-
-// held is the orders whose locks were granted before a time and are held.
-func (t *trial) held(before int64) (orders []int64) {
-	for _, c := range t.clients {
-		orders = c.holding(before, orders)
-	}
-	return orders
 }
 
 // promotion waits until Sentinels tell clients of another primary than the

@@ -40,7 +40,8 @@ type trial struct {
 	first    int64 // of its orders, which are no other trial's
 	orders   int64 // how many those are
 	clients  [2]*client
-	watch    *watcher
+	service  service  // nil until its servers are ready
+	watch    *watcher // of the Sentinels of a replicated Redis
 	recorder history.Recorder
 
 	background sync.WaitGroup
@@ -60,7 +61,8 @@ type trial struct {
 
 	mu      sync.Mutex
 	admins  map[string]*redis.Client
-	present string // address of the present primary
+	present string          // address of the present primary of a replicated Redis
+	goneNS  map[int64]int64 // when the lock of an order that was held was lost, by order
 	result  results.Trial
 	ctx     context.Context // of what runs in the background
 }
@@ -114,7 +116,10 @@ func (t *trial) setPrimary(addr string) {
 // run runs the cell once. The result is valid also with an error, which is
 // about what could not be done, and makes the trial void.
 func (c *cell) run(ctx context.Context, g *ground, alone bool) (outcome *outcome, err error) {
-	t := &trial{cell: c, ground: g, alone: alone, settings: c.plan.settings(), admins: map[string]*redis.Client{}, written: make(chan struct{}), lost: map[int64]bool{}}
+	t := &trial{
+		cell: c, ground: g, alone: alone, settings: c.settings(), admins: map[string]*redis.Client{},
+		written: make(chan struct{}), lost: map[int64]bool{}, goneNS: map[int64]int64{},
+	}
 	t.faultNS.Store(noFault)
 	t.result = results.Trial{
 		Events: map[results.Event]int64{}, Errors: map[string]int64{},
@@ -156,67 +161,57 @@ func (t *trial) open(ctx context.Context) (err error) {
 	}
 	t.begun = time.Now()
 	t.result.StartedAt = t.begun.UTC()
-	t.present = t.stack.Redis.Primary
-	if t.rtt > 0 {
-		if err := t.stack.Distance.Set(ctx, t.rtt, 0, 0); err != nil {
-			return err
-		}
-	}
 	t.orders = int64(t.rate/2*longestTrial.Seconds()) + 2
-	if t.scenario.Needs.Holder > 0 {
+	if t.scenario.Needs.NoLoad {
 		t.orders = holderOrders
 	}
 	if t.first, err = t.ground.seed(ctx, t.orders); err != nil {
 		return err
 	}
-	if err := t.prepareServers(ctx); err != nil {
+	if t.service, err = t.servers().begin(ctx, t); err != nil {
 		return err
 	}
 	for i, name := range env.Clients {
-		if t.clients[i], err = t.openClient(ctx, name, t.redisOf(i)); err != nil {
+		if t.clients[i], err = t.openClient(ctx, name, t.stackOf(i)); err != nil {
 			return err
 		}
 	}
-	t.watch, err = watch(ctx, t.stack.Redis, t.now)
-	return err
+	return nil
 }
 
-// prepareServers puts the servers into the state that the scenario needs.
-func (t *trial) prepareServers(ctx context.Context) error {
-	n := t.scenario.Needs
-	if n.Dataset > 0 {
-		if err := t.fill(ctx, n.Dataset); err != nil {
-			return err
-		}
-	}
-	if n.MinReplicas {
-		if err := t.requireReplicas(ctx); err != nil {
-			return err
-		}
-	}
-	if err := fed(ctx, t.stack, t.settings.Prefix, t.spec().Replicas); err != nil {
-		return err
-	}
-	return t.healthy(ctx, t.spec().Replicas)
-}
-
-// redisOf is how a client reaches the servers.
-func (t *trial) redisOf(client int) env.Redis {
-	r := t.stack.Redis
+// stackOf is the servers as a client reaches them.
+func (t *trial) stackOf(client int) *env.Stack {
+	own := *t.stack
+	own.Ledger = t.ground.stack.Ledger
 	if t.scenario.Needs.Apart {
-		r = t.stack.Network.Redis(env.Clients[client])
+		own.Redis = t.stack.Network.Redis(env.Clients[client])
+		own.Independents = t.linked(client, workloads.Independents)
+		own.Etcd.Endpoints = t.linked(client, workloads.Etcd)
+		own.ZooKeeper.Servers = t.linked(client, workloads.ZooKeeper)
 	}
 	if client == 0 && t.scenario.Needs.Stays {
-		r.Sentinels, r.MasterName = nil, ""
+		own.Redis.Sentinels, own.Redis.MasterName = nil, ""
 	}
-	return r
+	return &own
+}
+
+// linked is where a client reaches the servers of a lock service by links of
+// its own.
+func (t *trial) linked(client int, s workloads.Service) (addrs []string) {
+	for _, node := range t.nodesOf(s) {
+		addrs = append(addrs, t.stack.Network.Address(env.Clients[client], node))
+	}
+	return addrs
 }
 
 // play takes the scenario's steps under load.
 func (t *trial) play(ctx context.Context) error {
-	if t.scenario.Needs.Holder > 0 {
+	if t.scenario.Needs.NoLoad {
 		err := t.steps(ctx)
 		t.endNS = t.now()
+		if err == nil {
+			err = t.service.undisturbed(ctx)
+		}
 		return err
 	}
 	lctx, stop := context.WithCancel(ctx)
@@ -265,6 +260,7 @@ func (t *trial) steady(ctx context.Context) error {
 
 // steps takes the scenario's steps.
 func (t *trial) steps(ctx context.Context) error {
+	undisturbed := func(ctx context.Context, t *trial) error { return t.service.undisturbed(ctx) }
 	for _, step := range []func(context.Context, *trial) error{
 		t.scenario.Prepare, t.scenario.Precondition, undisturbed, t.scenario.Inject, t.scenario.Observe,
 	} {
@@ -285,24 +281,6 @@ func (t *trial) steps(ctx context.Context) error {
 		t.reason("not healthy afterwards: " + err.Error())
 	}
 	return nil
-}
-
-// undisturbed voids a trial in which Sentinels have begun a failover before
-// any fault.
-func undisturbed(_ context.Context, t *trial) error {
-	if t.falseFailovers() > 0 {
-		return void("a failover began before any fault")
-	}
-	return nil
-}
-
-// falseFailovers is how often a Sentinel began a failover before the fault.
-func (t *trial) falseFailovers() int64 {
-	before := t.faultNS.Load()
-	if before == noFault || t.scenario.Needs.Holder > 0 { // no server is to fail at all
-		before = t.now()
-	}
-	return t.watch.count(failoverTried, before)
 }
 
 // sleep waits, unless ctx ends first.
@@ -339,8 +317,8 @@ func (t *trial) close() error {
 	var errs []error
 	t.end()
 	t.background.Wait()
-	if t.watch != nil {
-		t.watch.close()
+	if t.service != nil {
+		t.service.close()
 	}
 	for _, c := range t.clients {
 		if c != nil {

@@ -20,9 +20,9 @@ import (
 	"lockcost/env/process/processtest"
 	"lockcost/env/reexec"
 	"lockcost/results"
-	"lockcost/workloads"
 
 	"golang.org/x/sync/errgroup"
+	"golang.org/x/sync/semaphore"
 )
 
 func TestMain(m *testing.M) {
@@ -52,10 +52,16 @@ func try(t *testing.T, all ...wanted) map[wanted]*outcome {
 	var mu sync.Mutex
 	outcomes := map[wanted]*outcome{}
 	var running errgroup.Group
-	running.SetLimit(trialsAbreast)
+	room := semaphore.NewWeighted(trialsAbreast)
 	for _, w := range all {
+		c := w.cell(t)
+		weight := int64(min(c.weight(), trialsAbreast))
+		if err := room.Acquire(t.Context(), weight); err != nil {
+			t.Fatal(err)
+		}
 		running.Go(func() error {
-			o, err := w.run(t, g)
+			defer room.Release(weight)
+			o, err := tryCell(t, c, g)
 			mu.Lock()
 			defer mu.Unlock()
 			outcomes[w] = o
@@ -68,21 +74,22 @@ func try(t *testing.T, all ...wanted) map[wanted]*outcome {
 	return outcomes
 }
 
-func (w wanted) run(t *testing.T, g *ground) (*outcome, error) {
+func (w wanted) cell(t *testing.T) *cell {
+	t.Helper()
 	found, err := Find(w.scenario)
 	if err != nil {
-		return nil, err
-	}
-	path, err := workloads.Find(w.path)
-	if err != nil {
-		return nil, err
+		t.Fatal(err)
 	}
 	p := planOf(t, nil)
 	p.DownAfter = []time.Duration{time.Second}
 	// Servers that share a machine with other tests are slow to fail over.
 	p.Hold = p.DownAfter[0] + 2*failoverMargin
-	c := p.cell(found[0], path, p.DownAfter[0], 0)
-	c.rate = max(untimedRate, c.scenario.Needs.Rate)
+	c := p.cell(found[0], find(t, w.path), p.DownAfter[0], 0)
+	c.rate = min(c.rate, max(untimedRate, c.scenario.Needs.Rate))
+	return c
+}
+
+func tryCell(t *testing.T, c *cell, g *ground) (*outcome, error) {
 	for range trialsMost {
 		o, err := c.run(t.Context(), g, false)
 		if err != nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -38,8 +39,11 @@ func newFailover(stdout, stderr io.Writer) *cobra.Command {
 counts what follows for every path: locks granted twice, orders charged twice,
 tokens repeated, rightful holders refused, locks left behind, and how long each
 step of a failover takes. Two clients ask for every order, the second within the
-first's hold, so that a lost lock is found out. Every trial has Redis servers and
-Sentinels of its own, and keeps its history.
+first's hold, so that a lost lock is found out. Every trial has servers of its
+own, of the lock service that its path uses, and keeps its history. A scenario is
+run for the paths whose lock service it is about: by default the replicated
+Redis. optimistic takes no lock, so that of these only a paused holder concerns
+it.
 
 ` + scenariosHelp(),
 		Example: `  # every scenario for the four paths, ten trials each: some 26 minutes
@@ -53,6 +57,13 @@ Sentinels of its own, and keeps its history.
 
   # how long a failover takes, and what of that is Sentinel's waiting
   lockcost failover --scenario crash-steady --paths setnx --down-after 500ms,1s,2s,5s
+
+  # every path that the servers can run, each with the faults of its own service
+  lockcost failover --paths all --quick
+
+  # who is told, and when, that a lock is lost
+  lockcost failover --scenario holder-cut-off \
+      --paths setnx,watchdog,watchdog:notify=yes,redlock,etcd,zookeeper
 
   # what a crash loses, and the replication window, at several distances
   lockcost failover --scenario crash-steady --replica-rtt 0,1ms,10ms`,
@@ -68,30 +79,46 @@ Sentinels of its own, and keeps its history.
 func scenariosHelp() string {
 	text := "Scenarios, variants as name:variant:\n"
 	for _, s := range failover.Catalogue() {
-		text += fmt.Sprintf("  %-37s %s\n", s.Label(), s.Summary)
+		text += fmt.Sprintf("  %-37s %s%s\n", s.Label(), s.Summary, servicesHelp(s))
 	}
 	return strings.TrimRight(text, "\n")
+}
+
+// servicesHelp says which lock services a scenario is for, other than the
+// replicated Redis alone.
+func servicesHelp(s failover.Scenario) string {
+	var names []string
+	for _, service := range s.For {
+		if service != "" {
+			names = append(names, string(service))
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(names, ", ") + ")"
 }
 
 func (f *failoverFlags) flags(c *cobra.Command) {
 	p, set := &f.plan, c.Flags()
 	set.SortFlags = false
-	set.StringVar(&f.scenarios, "scenario", "all", "scenarios to make, or all")
-	set.StringVar(&f.paths, "paths", "setnx,setnx-wait,fencing,idempotent", "paths to try, options as in lockcost run")
+	set.StringVar(&f.scenarios, "scenario", "all", "scenarios to make, or all that concern the paths")
+	set.StringVar(&f.paths, "paths", "setnx,setnx-wait,fencing,idempotent", "paths to try, options as in lockcost run; or all, of which those are left out that the servers cannot run")
 	set.IntVar(&p.Trials, "trials", p.Trials, "trials of each scenario and path")
 	set.BoolVar(&p.Quick, "quick", false, fmt.Sprintf("a look: %d trial of each unless --trials is given, and timed ones two at once", quickTrials))
 	set.Float64Var(&p.Rate, "rate", p.Rate, "acquisitions per second, of both clients together, in scenarios that are timed; some 30 in the others")
 	set.StringVar(&f.downAfter, "down-after", "500ms", "Sentinel's down-after-milliseconds; of several, crash-steady is run at each, the others at the first")
 	set.StringVar(&f.replicaRTT, "replica-rtt", "0", "round trips to add between primary and replica: crash-steady is run, and the replication window measured, at each")
-	set.DurationVar(&p.Hold, "hold", p.Hold, "how long the first client holds each lock (0: down-after and 2s)")
-	set.DurationVar(&p.TTL, "ttl", p.TTL, "of the locks, except where a scenario lets them run out")
+	set.DurationVar(&p.Hold, "hold", p.Hold, "how long the first client holds each lock, except where a scenario says (0: down-after and 2s)")
+	set.DurationVar(&p.TTL, "ttl", p.TTL, "of the locks, and the length of sessions that hold them, except where a scenario lets them run out")
 	set.DurationVar(&p.OpTimeout, "op-timeout", p.OpTimeout, "an acquisition is given up on after this")
 	set.DurationVar(&p.WaitTimeout, "wait-timeout", p.WaitTimeout, "of WAIT; whole milliseconds, at least 1ms")
 	set.IntVar(&p.Sentinels, "sentinels", p.Sentinels, "Sentinels of each trial")
 	set.BoolVar(&f.windows, "windows", true, "measure the replication window too")
-	set.IntVar(&p.SideBySide, "side-by-side", p.SideBySide, "trials at once, where nothing is timed (0: 7 a CPU)")
+	set.IntVar(&p.SideBySide, "side-by-side", p.SideBySide, "trials at once, where nothing is timed (0: 7 a CPU); one of etcd counts for 2, one of ZooKeeper for 4")
 	set.Uint64Var(&p.Seed, "seed", p.Seed, "of the order of the trials (0: drawn, and recorded)")
 	f.envFlag(set, "where the servers come from: process or container")
+	f.programFlag(set)
 	f.imageFlags(set)
 	set.StringVar(&f.out, "out", "", "folder for what comes out (default results/<UTC time>)")
 }
@@ -108,10 +135,13 @@ func (f *failoverFlags) check(c *cobra.Command) error {
 		return usage(fmt.Errorf("failover: %w", err))
 	}
 	p := &f.plan
-	if err := errors.Join(f.checkNames(), f.checkLists()); err != nil {
+	if err := f.checkNames(); err != nil {
 		return usage(err)
 	}
-	p.Windows = f.windows
+	if err := f.checkLists(); err != nil {
+		return usage(err)
+	}
+	p.Windows = f.windows && p.Uses(workloads.Redis)
 	if p.Quick && !c.Flags().Changed("trials") {
 		p.Trials = quickTrials
 	}
@@ -121,41 +151,75 @@ func (f *failoverFlags) check(c *cobra.Command) error {
 	if f.out == "" {
 		f.out = filepath.Join("results", time.Now().UTC().Format("20060102T150405Z"))
 	}
-	if err := p.Check(); err != nil {
+	if err := errors.Join(p.Check(), f.checkUse(c)); err != nil {
 		return usage(err)
 	}
 	return nil
 }
 
-func (f *failoverFlags) checkNames() error {
-	if f.scenarios != "all" {
-		f.plan.Scenarios = nil
-		named := map[string]bool{}
-		for name := range strings.SplitSeq(f.scenarios, ",") {
-			found, err := failover.Find(name)
-			if err != nil {
-				return fmt.Errorf("--scenario: %w", err)
-			}
-			for _, s := range found {
-				if named[s.Label()] {
-					return fmt.Errorf("--scenario: %s is named twice", s.Label())
-				}
-				named[s.Label()] = true
-			}
-			f.plan.Scenarios = append(f.plan.Scenarios, found...)
+// checkUse refuses flags that would change nothing.
+func (f *failoverFlags) checkUse(c *cobra.Command) error {
+	p := &f.plan
+	redis := p.Uses(workloads.Redis)
+	timed, onlyTimed := p.Timed()
+	for _, flag := range []struct {
+		name    string
+		applies bool
+		to      string
+	}{
+		{"down-after", redis, "a path with a replicated Redis"},
+		{"sentinels", redis, "a path with a replicated Redis"},
+		{"windows", redis || !f.windows, "a path with a replicated Redis"},
+		{"replica-rtt", redis && (p.Varies() || p.Windows), "crash-steady and the replication window"},
+		{"wait-timeout", slices.ContainsFunc(p.Paths, workloads.Path.Replicated), "a path that waits for replicas"},
+		{"rate", timed || p.Windows || p.Rate < 30, "scenarios that are timed"},
+		{"side-by-side", !onlyTimed, "scenarios that are not timed"},
+		{"hold", p.Holds(), "scenarios whose locks are held for no time of their own"},
+		{"ttl", p.Lasts(), "scenarios whose locks do not run out"},
+	} {
+		if c.Flags().Changed(flag.name) && !flag.applies {
+			return fmt.Errorf("--%s: it is for %s, and there is none among the scenarios and paths", flag.name, flag.to)
 		}
 	}
+	if len(p.DownAfter) > 1 && !p.Varies() {
+		return errors.New("--down-after: only crash-steady is run at several, and it is not among the scenarios")
+	}
+	return nil
+}
+
+// checkNames reads the paths, and the scenarios that concern them.
+func (f *failoverFlags) checkNames() (err error) {
+	p := &f.plan
+	if p.Paths, p.Lenient, err = findPaths(f.paths); err != nil {
+		return err
+	}
 	named := map[string]bool{}
-	for name := range strings.SplitSeq(f.paths, ",") {
-		path, err := workloads.Find(name)
-		if err != nil {
-			return fmt.Errorf("--paths: %w", err)
-		}
+	for _, path := range p.Paths {
 		if named[path.Label()] {
 			return fmt.Errorf("--paths: %s is named twice", path.Label())
 		}
 		named[path.Label()] = true
-		f.plan.Paths = append(f.plan.Paths, path)
+	}
+	p.Scenarios = failover.For(p.Paths)
+	if f.scenarios == "all" {
+		return nil
+	}
+	p.Scenarios = nil
+	for name := range strings.SplitSeq(f.scenarios, ",") {
+		found, err := failover.FindFor(name, p.Paths)
+		if err != nil {
+			return fmt.Errorf("--scenario: %w", err)
+		}
+		for _, s := range found {
+			if named[s.Label()] {
+				return fmt.Errorf("--scenario: %s is named twice", s.Label())
+			}
+			named[s.Label()] = true
+		}
+		p.Scenarios = append(p.Scenarios, found...)
+	}
+	if p.Lenient {
+		p.Paths = slices.DeleteFunc(p.Paths, func(path workloads.Path) bool { return !failover.Concerns(p.Scenarios, path) })
 	}
 	return nil
 }

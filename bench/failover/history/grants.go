@@ -75,15 +75,20 @@ func (o *Op) surelyHeldUntil() int64 {
 
 // atWorkUntil is until when the holder is known to have been in its critical
 // section, its lease over or not. A holder of which no release is recorded is
-// known to have been there until its last step returned.
+// known to have been there until its last step returned, and one that was told
+// that its lock is lost, until then, or until what was under way returned.
 func (o *Op) atWorkUntil() int64 {
+	last := o.Acquire.ReturnedNS
+	for _, step := range []*Step{o.Read, o.Charge} {
+		if step != nil && step.Result != Lost {
+			last = step.ReturnedNS
+		}
+	}
 	switch {
+	case o.NoticedNS > 0:
+		return max(last, o.NoticedNS)
 	case o.Release != nil:
 		return o.Release.InvokedNS
-	case o.Charge != nil:
-		return o.Charge.ReturnedNS
-	case o.Read != nil:
-		return o.Read.ReturnedNS
 	}
-	return o.Acquire.ReturnedNS
+	return last
 }

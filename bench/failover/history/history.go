@@ -23,10 +23,13 @@ type Op struct {
 	// broken it.
 	TTLNS int64  `json:"ttl_ns"`
 	Token uint64 `json:"token,omitempty"` // 0 where the lock mints none
+	// NoticedNS is when the holder was told that its lock is lost, before it
+	// released it: it takes no further step of the job. 0 where it was not.
+	NoticedNS int64 `json:"noticed_ns,omitempty"`
 
 	// The steps after a grant, nil where the operation did not come to them.
-	Read    *Step `json:"read,omitempty"`    // Unpaid, Paid, Stale, or an error's kind
-	Charge  *Step `json:"charge,omitempty"`  // Charged, Duplicate, Stale, or an error's kind
+	Read    *Step `json:"read,omitempty"`    // Unpaid, Paid, Stale, Lost, or an error's kind
+	Charge  *Step `json:"charge,omitempty"`  // Charged, Duplicate, Stale, Lost, or an error's kind
 	Release *Step `json:"release,omitempty"` // Released, Lost, or an error's kind
 }
 
@@ -51,5 +54,8 @@ const (
 	Duplicate = "duplicate"
 
 	Released = "released"
-	Lost     = "lost"
+	// Lost is what a holder learns who releases a lock that is no longer its
+	// own, and of a read or charge that it was not made, or broken off and not
+	// done, since the holder knew of it by then.
+	Lost = "lost"
 )

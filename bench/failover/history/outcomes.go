@@ -45,8 +45,8 @@ func Errors(ops []Op) map[string]int64 {
 	for i := range ops {
 		o := &ops[i]
 		count("", &o.Acquire, Granted, Held, Unreplicated)
-		count("read: ", o.Read, Unpaid, Paid, Stale)
-		count("charge: ", o.Charge, Charged, Duplicate, Stale)
+		count("read: ", o.Read, Unpaid, Paid, Stale, Lost)
+		count("charge: ", o.Charge, Charged, Duplicate, Stale, Lost)
 		count("release: ", o.Release, Released, Lost)
 	}
 	return kinds
