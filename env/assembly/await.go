@@ -34,10 +34,15 @@ func (v *server) await(ctx context.Context, ready probe) error {
 	}()
 	tick := time.NewTicker(pollInterval)
 	defer tick.Stop()
+	var last error
 	for {
-		last := ready(alive)
-		if last == nil {
+		now := ready(alive)
+		if now == nil {
 			return nil
+		}
+		// One that was broken off has found nothing out.
+		if last == nil || ctx.Err() == nil {
+			last = now
 		}
 		select {
 		case <-ended:

@@ -2,7 +2,9 @@ package assembly
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net"
 	"strings"
 	"time"
 
@@ -78,13 +80,16 @@ func (b *builder) zooMembers() []string {
 // zooAnswers checks that a server serves, as a leader or with one, and that
 // it is the one we started.
 func (b *builder) zooAnswers(ctx context.Context, v *server) error {
-	if err := v.listens(ctx); err != nil {
-		return err
-	}
 	ctx, cancel := context.WithTimeoutCause(ctx, probeTimeout, fmt.Errorf("no reply within %v", probeTimeout))
 	defer cancel()
 	var z env.ZooKeeper
-	if _, err := z.Mode(ctx, v.addr()); err != nil {
+	// Without a look whether it listens first: a connection on which nothing is
+	// asked is a whole stack in its log.
+	_, err := z.Mode(ctx, v.addr())
+	if dial := (*net.OpError)(nil); errors.As(err, &dial) && dial.Op == "dial" {
+		return &silentError{err}
+	}
+	if err != nil {
 		return err
 	}
 	conf, err := z.Conf(ctx, v.addr())

@@ -103,6 +103,48 @@ func TestPortTakenMeanwhileIsTriedAgain(t *testing.T) {
 	}
 }
 
+// Each of the ports of etcd and ZooKeeper may be the one that is taken: those
+// of clients, and of the other servers.
+func TestEveryPortTakenMeanwhileIsTriedAgain(t *testing.T) {
+	need(t, env.Spec{Etcd: 1, ZooKeeper: 1})
+	taken, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	for _, c := range []struct {
+		what  string
+		spec  env.Spec
+		ports int32 // of the stack
+		first int32 // the ports before it are not tried
+	}{
+		{"etcd", env.Spec{NoRedis: true, Etcd: 1}, 2, 0},
+		// The last of ZooKeeper's is the leader, and alone listens for followers.
+		{"ZooKeeper", env.Spec{NoRedis: true, ZooKeeper: 3}, 9, 6},
+	} {
+		for i := c.first; i < c.ports; i++ {
+			var calls atomic.Int32
+			p := Provider{port: func() (int, error) {
+				if calls.Add(1) == i+1 {
+					return taken.Addr().(*net.TCPAddr).Port, nil
+				}
+				return assembly.FreePort()
+			}}
+			s, err := p.Start(t.Context(), c.spec)
+			if err != nil {
+				t.Errorf("%s, port %d: %v", c.what, i, err)
+				continue
+			}
+			if calls.Load() < 2*c.ports {
+				t.Errorf("%s, port %d: started where it was taken", c.what, i)
+			}
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
 func TestPortAlwaysTakenEnds(t *testing.T) {
 	need(t, env.Spec{})
 	taken, err := net.Listen("tcp4", "127.0.0.1:0")

@@ -3,6 +3,7 @@ package process
 import (
 	"context"
 	"fmt"
+	"net"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -45,6 +46,21 @@ func (r *runner) freePort() (int, error) {
 	return 0, fmt.Errorf("%d ports were drawn in a row that the stack has already", portTries)
 }
 
+// portsAreFree checks the ports for other servers of v's kind. ZooKeeper takes
+// one of them only once it leads, and goes on without it.
+func (v *server) portsAreFree() error {
+	for _, addr := range v.internal {
+		l, err := net.Listen("tcp4", addr)
+		if err != nil {
+			return fmt.Errorf("its internal address %s: %w: %w", addr, assembly.ErrPortTaken, err)
+		}
+		if err := l.Close(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func etcdArgs(v *server) []string { return []string{"--config-file", v.File()} }
 
 func (v *server) etcdDirectives() string {
@@ -66,7 +82,8 @@ func zooArgs(v *server, classPath []string) []string {
 		"-Xms" + heap, "-Xmx" + heap,
 		"-XX:-UsePerfData",          // a file in /tmp, which a JVM that is killed leaves
 		"-Djava.io.tmpdir=" + v.dir, // and so with native libraries
-		"-Dorg.slf4j.simpleLogger.defaultLogLevel=info",
+		// As of etcd: a line for each session would be written in the measured time.
+		"-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
 		"-Dorg.slf4j.simpleLogger.showDateTime=true",
 		"-Dorg.slf4j.simpleLogger.dateTimeFormat=HH:mm:ss.SSS",
 		"-cp", strings.Join(classPath, string(filepath.ListSeparator)),

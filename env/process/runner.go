@@ -132,6 +132,9 @@ func (r *runner) Close() error {
 
 // Start is part of assembly.Server.
 func (v *server) Start(_ context.Context, text string) error {
+	if err := v.portsAreFree(); err != nil {
+		return err
+	}
 	if err := v.write(v.File(), text); err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -188,13 +189,15 @@ func (v *server) log() string { return v.dir + ".log" }
 
 const (
 	tailLines = 8
-	tailBytes = 8 << 10
+	tailBytes = 64 << 10 // a JVM writes whole stacks
 	lineBytes = 400
 )
 
 // LogTail is part of assembly.Server.
 func (v *server) LogTail() string {
-	lines := strings.Split(strings.TrimSpace(v.logEnd()), "\n")
+	lines := slices.DeleteFunc(strings.Split(strings.TrimSpace(v.logEnd()), "\n"), func(line string) bool {
+		return strings.HasPrefix(line, "\tat ") // a frame of Java's stack: it would be all that is told
+	})
 	lines = lines[max(0, len(lines)-tailLines):]
 	if len(lines) == 1 && lines[0] == "" {
 		return ""
