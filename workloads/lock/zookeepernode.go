@@ -110,17 +110,24 @@ func (c *ZooKeeperClient) makeParents(ctx context.Context, s *zooKeeperSession, 
 	return container()
 }
 
-// makeRoot makes the root and what it lies below.
+// makeRoot makes the root and what it lies below. Who may not create what is
+// there already needs not to.
 func (c *ZooKeeperClient) makeRoot(ctx context.Context, s *zooKeeperSession) error {
-	for i := 1; i <= len(c.config.Root); i++ {
-		if i < len(c.config.Root) && c.config.Root[i] != '/' {
+	root := c.config.Root
+	for i := 1; i <= len(root); i++ {
+		if i < len(root) && root[i] != '/' {
 			continue
 		}
 		_, err := await(ctx, s, func() (string, error) {
-			return s.conn.Create(c.config.Root[:i], nil, zk.FlagPersistent, c.acl)
+			_, err := s.conn.Create(root[:i], nil, zk.FlagPersistent, c.acl)
+			if errors.Is(err, zk.ErrNoAuth) {
+				if exists, _, _ := s.conn.Exists(root[:i]); exists {
+					err = nil
+				}
+			}
+			return "", err
 		}, nil)
-		// Who may not create a node that is there already needs not to.
-		if err := unless(unless(err, zk.ErrNodeExists), zk.ErrNoAuth); err != nil {
+		if err := unless(err, zk.ErrNodeExists); err != nil {
 			return err
 		}
 	}

@@ -24,7 +24,7 @@ type zooKeeperSession struct {
 	conn   *zk.Conn
 	closed chan struct{} // when conn is
 
-	link      sync.Mutex // guards what follows
+	link      sync.Mutex    // guards what follows
 	connected chan struct{} // closed while there is a connection
 	failure   error         // why there is none
 }
