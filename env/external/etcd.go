@@ -101,5 +101,11 @@ func explainEtcd(what string, e env.Etcd, err error) error {
 	if isTimeout(err) {
 		return fmt.Errorf("%s does not answer (timed out): see that it runs, that a majority of its cluster does, and that no firewall is between", what)
 	}
+	switch {
+	case closed(err) && e.TLS != nil:
+		return fmt.Errorf("%s closes the connection: if it has no TLS, give its address as http://", what)
+	case closed(err):
+		return fmt.Errorf("%s closes the connection: if it wants TLS, give its address as https://", what)
+	}
 	return unreachable(what, err, e.TLS)
 }
