@@ -34,9 +34,9 @@ var refusals = map[string]string{
 
 // Kind is a short stable name for an error of a locker or a lease, to count
 // it by: held, unreplicated, lost, mint, redlock-no-quorum, redlock-too-late,
-// closed, pool-timeout, canceled, session-lost
-// (there was no session to lock with), one that begins with etcd- or
-// zookeeper- (etcdKind, zooKeeperKind), or one that begins with redis-: the server's own code (redis-readonly,
+// closed, pool-timeout, canceled, session-lost (there was no session to lock
+// with), one that begins with etcd- or zookeeper- (etcdKind, zooKeeperKind),
+// or one that begins with redis-: the server's own code (redis-readonly,
 // redis-noreplicas, redis-noperm, redis-oom, redis-loading and others of
 // its error codes), redis-error for any other reply, redis-timeout where
 // there was none in time, redis-connection where the connection broke or
