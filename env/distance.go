@@ -9,8 +9,10 @@ import (
 // through a link that holds it back. It is used by one at a time.
 type Distance interface {
 	// Set puts every replica at a round trip of replica from the primary,
-	// and clients at one of client from every Redis server, beyond what
-	// loopback takes. A one-way delay then lies anywhere within jitter,
+	// and clients at one of client from every Redis server, etcd and
+	// ZooKeeper, beyond what loopback takes. What the members of etcd, or of
+	// ZooKeeper, are from each other stays as it is, and so is a distance of
+	// replicas refused where there are none. A one-way delay then lies anywhere within jitter,
 	// half of it on either side. A round trip of 0 goes without a link.
 	//
 	// A round trip that was not asked for before is calibrated, which takes
@@ -23,8 +25,10 @@ type Distance interface {
 	// Clients connect anew after it: Via says where. What they have open
 	// keeps its way.
 	Set(ctx context.Context, replica, client, jitter time.Duration) error
-	// Via maps announced addresses to those to dial in their place, for
-	// Redis.Via. It is nil without a client distance.
+	// Via maps the addresses of servers, as a Stack has them or as they are
+	// announced, to those to dial in their place: for Redis.Via, and for
+	// clients of independent Redis servers, etcd and ZooKeeper to look theirs
+	// up. It is nil without a client distance.
 	Via() map[string]string
 	// Check tells whether replication goes the way that Set made it go. Its
 	// error names the replica that goes around its link, or is not online.

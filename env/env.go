@@ -199,14 +199,17 @@ type Faults interface {
 	Kill(node string) error
 	// Restart starts a killed node again, on its old address and with what
 	// its crash left on disk, and returns the node as it now is (its PID is
-	// another) once it answers. Stack.Nodes keeps the old one.
+	// another) once it answers, and one of etcd or ZooKeeper serves again:
+	// where a majority is gone they are to be restarted side by side.
+	// Stack.Nodes keeps the old one.
 	Restart(ctx context.Context, node string) (Node, error)
 }
 
 // Provider starts or finds a stack.
 type Provider interface {
 	// Start returns when the stack is ready: every replica online, the
-	// Sentinels in agreement, the ledger answering. Where it fails, nothing
-	// it started is left.
+	// Sentinels in agreement, the ledger answering, every member of etcd and
+	// ZooKeeper serving under a leader. Where it fails, nothing it started is
+	// left.
 	Start(ctx context.Context, spec Spec) (*Stack, error)
 }
