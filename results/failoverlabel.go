@@ -23,12 +23,13 @@ func (s Scenario) Label() string {
 
 // Label names the scenario and its variant, with whatever else tells it from
 // the record's other entries of that name: "crash-steady, down-after 500ms".
-// Entries with the same label differ in their path alone.
+// Entries with the same label differ in their path alone, and in what follows
+// from its lock service.
 func (f *Failover) Label(s Scenario) string {
 	parts := []string{s.Label()}
 	for i, trait := range s.traits() {
 		if slices.ContainsFunc(f.Scenarios, func(other Scenario) bool {
-			return other.Label() == s.Label() && other.traits()[i] != trait
+			return other.Label() == s.Label() && other.Service == s.Service && other.traits()[i] != trait
 		}) {
 			parts = append(parts, trait.name+" "+trait.value)
 		}

@@ -71,7 +71,10 @@ func (f *Failover) blocks() []failoverBlock {
 // heading names the block, says what is done in it, and with which settings.
 func (b failoverBlock) heading() []string {
 	s := b.paths[0]
-	settings := []string{plural(s.Replicas, "replica")}
+	var settings []string
+	if s.Replicas > 0 {
+		settings = append(settings, plural(s.Replicas, "replica"))
+	}
 	add := func(format string, ns int64) {
 		if ns > 0 {
 			settings = append(settings, fmt.Sprintf(format, time.Duration(ns)))
@@ -87,6 +90,9 @@ func (b failoverBlock) heading() []string {
 	text := b.label
 	if s.Summary != "" {
 		text += ": " + strings.TrimSuffix(s.Summary, ".")
+	}
+	if len(settings) == 0 {
+		return wrap("", "  ", text)
 	}
 	return append(wrap("", "  ", text), wrap("  (", "  ", strings.Join(settings, ", ")+")")...)
 }

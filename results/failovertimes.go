@@ -35,14 +35,14 @@ func (t *failoverTable) times() {
 			t.print(wrap("", "", t.timeLegend()))
 		}
 		fmt.Fprintln(t.out)
-		t.print(wrap("", "  ", b.label+b.beside()))
+		t.print(wrap("", "  ", b.label+b.beside(t.record.Plan)))
 		t.grid(rows)
 	}
 }
 
 // beside says that a block's trials shared the machine.
-func (b failoverBlock) beside() string {
-	if b.paths[0].Timed {
+func (b failoverBlock) beside(plan FailoverPlan) string {
+	if b.paths[0].Timed || plan.SideBySide == 1 {
 		return ""
 	}
 	return " (trials ran beside others, which delays them)"
