@@ -108,10 +108,11 @@ func (c *cell) settings() workloads.Settings {
 	return s
 }
 
-// weight is what a trial takes of a machine, in trials of a replicated Redis.
+// weight is what a trial takes of a machine, in trials of a replicated Redis: a
+// ZooKeeper is a JVM, which is busy for seconds when it has just been started.
 func (c *cell) weight() int {
 	spec := c.spec()
-	return 1 + spec.ZooKeeper + spec.Etcd/3
+	return 1 + 3*spec.ZooKeeper + spec.Etcd*2/3
 }
 
 // entry is the cell in the record, with no trials yet.

@@ -79,21 +79,29 @@ func cutOffHolder(ctx context.Context, t *trial) error {
 	return nil
 }
 
-// takeAll has the first client take the trial's locks and read their orders.
+// takeAll has the first client take the trial's locks and read their orders, at
+// once, so that none runs out before the fault.
 func (t *trial) takeAll(ctx context.Context) (jobs []*job) {
 	c := t.clients[0]
+	var mu sync.Mutex
+	var taking sync.WaitGroup
 	for order := range t.orders {
-		op := &history.Op{Client: c.name, Order: t.first + order, TTLNS: int64(t.promised())}
-		lease := t.acquire(ctx, c, op)
-		op.DueNS = op.Acquire.InvokedNS
-		if lease == nil {
-			t.recorder.Add(*op)
-			continue
-		}
-		j := begin(ctx, t.now, c.session.Guard, lease, op)
-		j.read()
-		jobs = append(jobs, j)
+		taking.Go(func() {
+			op := &history.Op{Client: c.name, Order: t.first + order, TTLNS: int64(t.promised())}
+			lease := t.acquire(ctx, c, op)
+			op.DueNS = op.Acquire.InvokedNS
+			if lease == nil {
+				t.recorder.Add(*op)
+				return
+			}
+			j := begin(ctx, t.now, c.session.Guard, lease, op)
+			j.read()
+			mu.Lock()
+			defer mu.Unlock()
+			jobs = append(jobs, j)
+		})
 	}
+	taking.Wait()
 	return jobs
 }
 

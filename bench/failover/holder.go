@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync"
 	"syscall"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	"lockcost/env"
 	"lockcost/env/reexec"
 	"lockcost/workloads"
+	"lockcost/workloads/lock"
 )
 
 const holderName = "holder"
@@ -137,8 +139,10 @@ func pauseHolder(ctx context.Context, t *trial, point string) error {
 type holder struct {
 	holding
 	session *workloads.Session
-	ops     []*history.Op
-	jobs    []*job
+
+	mu   sync.Mutex
+	ops  []*history.Op
+	jobs []*job
 }
 
 func runHolder(ctx context.Context, c *reexec.Child) error {
@@ -171,34 +175,50 @@ func runHolder(ctx context.Context, c *reexec.Child) error {
 
 func (h *holder) now() int64 { return time.Now().Round(0).Sub(h.Begun).Nanoseconds() }
 
-// begin takes the locks, goes on as far as the point, and returns the orders
-// whose locks were granted.
+// begin takes the locks, at once, so that none runs out meanwhile, goes on as
+// far as the point, and returns the orders whose locks were granted.
 func (h *holder) begin(ctx context.Context) []int64 {
 	granted := []int64{}
+	var taking sync.WaitGroup
 	for order := range h.Orders {
-		order += h.First
-		op := &history.Op{Client: env.Clients[0], Order: order, TTLNS: int64(h.Promised)}
-		op.Acquire.InvokedNS = h.now()
-		op.DueNS = op.Acquire.InvokedNS
-		actx, cancel := context.WithTimeout(ctx, h.Timeout)
-		lease, err := h.session.Locker.TryLock(actx, fmt.Sprintf("%sorder:%d", h.Settings.Prefix, order), h.TTL)
-		cancel()
-		op.Acquire.ReturnedNS = h.now()
-		op.Acquire.Result = acquired(err)
-		h.ops = append(h.ops, op)
-		if err != nil {
-			continue
-		}
-		op.Token = lease.Token()
-		granted = append(granted, order)
-		h.jobs = append(h.jobs, begin(ctx, h.now, h.session.Guard, lease, op))
+		taking.Go(func() {
+			op, lease := h.take(ctx, h.First+order)
+			h.mu.Lock()
+			defer h.mu.Unlock()
+			h.ops = append(h.ops, op)
+			if lease != nil {
+				granted = append(granted, op.Order)
+				h.jobs = append(h.jobs, begin(ctx, h.now, h.session.Guard, lease, op))
+			}
+		})
 	}
+	taking.Wait()
 	for _, j := range h.jobs {
-		if h.Point != beforeRead && j.read() && h.Point == afterWrite {
-			j.charge()
-		}
+		taking.Go(func() {
+			if h.Point != beforeRead && j.read() && h.Point == afterWrite {
+				j.charge()
+			}
+		})
 	}
+	taking.Wait()
 	return granted
+}
+
+// take asks for an order's lock; nil where it was not granted.
+func (h *holder) take(ctx context.Context, order int64) (*history.Op, lock.Lease) {
+	op := &history.Op{Client: env.Clients[0], Order: order, TTLNS: int64(h.Promised)}
+	ctx, cancel := context.WithTimeout(ctx, h.Timeout)
+	defer cancel()
+	op.Acquire.InvokedNS = h.now()
+	op.DueNS = op.Acquire.InvokedNS
+	lease, err := h.session.Locker.TryLock(ctx, fmt.Sprintf("%sorder:%d", h.Settings.Prefix, order), h.TTL)
+	op.Acquire.ReturnedNS = h.now()
+	op.Acquire.Result = acquired(err)
+	if err != nil {
+		return op, nil
+	}
+	op.Token = lease.Token()
+	return op, lease
 }
 
 // finish does what is left to do.

@@ -151,3 +151,73 @@ func TestOnlyCrashSteadyIsVaried(t *testing.T) {
 		t.Error("the plan's own values were moved")
 	}
 }
+
+func TestScenariosAreRunForThePathsThatTheyConcern(t *testing.T) {
+	for _, c := range []struct {
+		scenario, path string
+		applies        bool
+	}{
+		{"crash-steady", "setnx", true},
+		{"crash-steady", "combined", true},
+		{"crash-steady", "fencing:token=etcd", true}, // its locks are Redis's
+		{"crash-steady", "etcd", false},
+		{"crash-steady", "optimistic", false},
+		{"leader-killed", "etcd", true},
+		{"leader-killed", "fencing:token=etcd", false},
+		{"leader-paused", "zookeeper", true},
+		{"leader-killed", "redlock", false},
+		{"node-empty", "redlock", true},
+		{"no-majority:cut-off", "etcd", true},
+		{"no-majority:cut-off", "zookeeper", false},
+		{"holder-cut-off", "setnx", true},
+		{"holder-cut-off", "zookeeper", true},
+		{"holder-cut-off", "optimistic", false},
+		{"paused-holder", "optimistic", true},
+		{"paused-holder", "redlock", true},
+	} {
+		paths := []workloads.Path{find(t, c.path)}
+		found, err := FindFor(c.scenario, paths)
+		if (err == nil) != c.applies {
+			t.Errorf("%s for %s: %v", c.scenario, c.path, err)
+		}
+		if err != nil && !strings.Contains(err.Error(), "is made for") {
+			t.Errorf("%s for %s: the error does not say for which paths it is: %v", c.scenario, c.path, err)
+		}
+		p := planOf(t, func(p *Plan) { p.Paths, p.Scenarios = paths, found })
+		for _, cell := range p.cells() {
+			if spec := cell.spec(); spec.Ledger || spec.NoRedis == slices.Contains(paths[0].Services(), workloads.Redis) {
+				t.Errorf("%s starts %+v", cell.label(), spec)
+			}
+		}
+	}
+	p := planOf(t, func(p *Plan) { p.Paths = append(p.Paths, find(t, "optimistic")) })
+	p.Scenarios = slices.DeleteFunc(p.Scenarios, func(s Scenario) bool { return s.Name == "paused-holder" })
+	if err := p.Check(); err == nil || !strings.Contains(err.Error(), "optimistic") {
+		t.Errorf("a path that no scenario concerns: %v", err)
+	}
+}
+
+// What locks promise must hold for as long as nobody ends the session, or the
+// checkers would accuse a service of what it never promised.
+func TestASessionPromisesLessThanItsLength(t *testing.T) {
+	p := planOf(t, nil)
+	for _, c := range []struct {
+		scenario, path string
+		ttl, promised  time.Duration
+	}{
+		{"holder-cut-off", "setnx", holderTTL, holderTTL},
+		{"holder-cut-off", "etcd", shortSession, shortSession / 3},
+		{"leader-killed", "zookeeper", p.TTL, p.TTL / 3},
+		{"node-killed", "redlock", p.TTL, p.TTL},
+		{"paused-holder", "optimistic", holderTTL, 0},
+	} {
+		found, err := Find(c.scenario)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cell := p.cell(found[0], find(t, c.path), p.DownAfter[0], 0)
+		if cell.ttl() != c.ttl || cell.promised() != c.promised {
+			t.Errorf("%s: a TTL of %v, of which %v are promised; want %v and %v", cell.label(), cell.ttl(), cell.promised(), c.ttl, c.promised)
+		}
+	}
+}

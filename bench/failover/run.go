@@ -83,8 +83,9 @@ type task struct {
 	index int
 }
 
-// trials runs every trial: first those that time nothing, side by side, and
-// then the others alone, each in shuffled order.
+// trials runs every trial: first those that time nothing, side by side, and of
+// these first the light ones, whose Sentinels others would disturb; and then
+// the others alone, each in shuffled order.
 func (r *runner) trials(ctx context.Context) error {
 	ctx, r.halt = context.WithCancelCause(ctx)
 	defer r.halt(nil)
@@ -97,22 +98,26 @@ func (r *runner) trials(ctx context.Context) error {
 		return err
 	}
 	shuffle := rand.New(rand.NewPCG(r.plan.Seed, 0))
-	var together, alone []task
+	var light, heavy, alone []task
 	for i, c := range r.cells {
 		for index := range r.plan.Trials {
-			if c.scenario.Timed {
+			switch {
+			case c.scenario.Timed:
 				alone = append(alone, task{i, index})
-			} else {
-				together = append(together, task{i, index})
+			case c.weight() > 1:
+				heavy = append(heavy, task{i, index})
+			default:
+				light = append(light, task{i, index})
 			}
 		}
 	}
-	for _, tasks := range [][]task{together, alone} {
+	for _, tasks := range [][]task{light, heavy, alone} {
 		shuffle.Shuffle(len(tasks), func(i, j int) { tasks[i], tasks[j] = tasks[j], tasks[i] })
 	}
-	r.total, r.began = len(together)+len(alone), time.Now()
+	r.total, r.began = len(light)+len(heavy)+len(alone), time.Now()
 	r.watch(Progress{Step: "trials", Total: r.total})
-	r.abreast(ctx, together, r.plan.sideBySide())
+	r.abreast(ctx, light, r.plan.sideBySide())
+	r.abreast(ctx, heavy, r.plan.sideBySide())
 	atOnce := 1
 	if r.plan.Quick {
 		atOnce = 2

@@ -115,7 +115,7 @@ func (f *failoverFlags) flags(c *cobra.Command) {
 	set.DurationVar(&p.WaitTimeout, "wait-timeout", p.WaitTimeout, "of WAIT; whole milliseconds, at least 1ms")
 	set.IntVar(&p.Sentinels, "sentinels", p.Sentinels, "Sentinels of each trial")
 	set.BoolVar(&f.windows, "windows", true, "measure the replication window too")
-	set.IntVar(&p.SideBySide, "side-by-side", p.SideBySide, "trials at once, where nothing is timed (0: 7 a CPU); one of etcd counts for 2, one of ZooKeeper for 4")
+	set.IntVar(&p.SideBySide, "side-by-side", p.SideBySide, "trials at once, where nothing is timed (0: 7 a CPU); one of etcd counts for 3, one of ZooKeeper for 10")
 	set.Uint64Var(&p.Seed, "seed", p.Seed, "of the order of the trials (0: drawn, and recorded)")
 	f.envFlag(set, "where the servers come from: process or container")
 	f.programFlag(set)
