@@ -10,9 +10,8 @@ import (
 type Distance interface {
 	// Set puts every replica at a round trip of replica from the primary,
 	// and clients at one of client from every Redis server, etcd and
-	// ZooKeeper, beyond what loopback takes. What the members of etcd, or of
-	// ZooKeeper, are from each other stays as it is, and so is a distance of
-	// replicas refused where there are none. A one-way delay then lies anywhere within jitter,
+	// ZooKeeper, beyond what loopback takes. The members of etcd, and of
+	// ZooKeeper, stay as near to each other as they are. A one-way delay then lies anywhere within jitter,
 	// half of it on either side. A round trip of 0 goes without a link.
 	//
 	// A round trip that was not asked for before is calibrated, which takes
