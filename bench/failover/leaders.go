@@ -22,8 +22,9 @@ const (
 )
 
 // leaderRate is the acquisitions a second of timed trials of etcd and
-// ZooKeeper: three members and their disks share a machine with the driver.
-const leaderRate = 200
+// ZooKeeper: three members and their disks share a machine with the driver, and
+// a JVM that has just been started is slow.
+const leaderRate = 100
 
 // leaders are the scenarios in which the leader of an ensemble is lost.
 func leaders() []Scenario {

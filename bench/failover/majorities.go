@@ -2,6 +2,7 @@ package failover
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -82,15 +83,14 @@ func majorityReconnected(ctx context.Context, t *trial) error {
 	return majorityBack(ctx, t, t.stack.Network.Mend)
 }
 
-// majorityBack watches that nothing is granted without a majority, gets it
-// back, and waits until something is granted again.
+// majorityBack leaves the servers without a majority for a while, gets it back,
+// and waits until something is granted again.
 func majorityBack(ctx context.Context, t *trial, restore func(context.Context) error) error {
-	from := t.now()
+	t.awayNS = t.now()
 	if err := t.sleep(ctx, withoutMost); err != nil {
 		return err
 	}
-	back := t.now()
-	t.withoutMajority(from, back)
+	t.backNS = t.now()
 	if err := restore(ctx); err != nil {
 		return err
 	}
@@ -99,16 +99,15 @@ func majorityBack(ctx context.Context, t *trial, restore func(context.Context) e
 		return void("a majority did not come back: %v", err)
 	}
 	t.back()
-	t.moment(results.Rejoined, t.now()-back)
+	t.moment(results.Rejoined, t.now()-t.backNS)
 	if err := t.findLost(ctx, patience); err != nil {
 		return err
 	}
 	err := t.until(ctx, patience, func() error {
-		if at, ok := history.FirstGrant(t.recorder.Ops(), "", back); ok {
-			t.fact("granted_again_after_ns", at-back)
-			return nil
+		if all := len(t.held(t.now())); all == len(t.held(t.backNS)) {
+			return errors.New("nothing was granted")
 		}
-		return fmt.Errorf("nothing was granted")
+		return nil
 	})
 	if err != nil {
 		t.reason("with a majority back: " + err.Error())
@@ -117,19 +116,25 @@ func majorityBack(ctx context.Context, t *trial, restore func(context.Context) e
 }
 
 // withoutMajority counts what was granted without a majority, of what was
-// asked for meanwhile, and keeps how long refusals took.
-func (t *trial) withoutMajority(from, until int64) {
-	ops := t.recorder.Ops()
-	granted := countGrants(ops, from, until)
+// asked for meanwhile, and keeps how long refusals took, and how soon
+// something was granted with it back.
+func (t *trial) withoutMajority(ops []history.Op) {
+	if t.backNS == 0 {
+		return
+	}
+	granted := countGrants(ops, t.awayNS, t.backNS)
 	t.fact("grants_without_majority", granted)
 	if granted > 0 {
 		t.reason(fmt.Sprintf("%d locks were granted without a majority", granted))
 	}
 	longest := int64(0)
 	for _, op := range ops {
-		if a := op.Acquire; a.InvokedNS >= from && a.ReturnedNS <= until && a.Result != history.Granted {
+		if a := op.Acquire; a.InvokedNS >= t.awayNS && a.ReturnedNS <= t.backNS && a.Result != history.Granted {
 			longest = max(longest, a.ReturnedNS-a.InvokedNS)
 		}
 	}
 	t.fact("longest_refusal_ns", longest)
+	if at, ok := history.FirstGrant(ops, "", t.backNS); ok {
+		t.fact("granted_again_after_ns", at-t.backNS)
+	}
 }

@@ -57,6 +57,7 @@ func (t *trial) tally(ctx context.Context) (*outcome, error) {
 		r.Void = "a failover began, although no server was to fail"
 	}
 	t.noticed(ops)
+	t.withoutMajority(ops)
 	end := t.endNS
 	t.times(ops, end)
 	timed := history.Timed{Ops: ops, FaultNS: t.faultNS.Load(), EndNS: end}

@@ -47,12 +47,14 @@ type trial struct {
 	background sync.WaitGroup
 	end        context.CancelFunc // of what runs in the background
 
-	faultNS    atomic.Int64   // noFault before it
-	crashNS    atomic.Int64   // when a primary was last killed; 0 where none was
-	promotedNS atomic.Int64   // from when it counts what a promoted node grants; 0 for not
-	loadNS     int64          // when the load began
-	endNS      int64          // when clients ceased to ask
-	markNS     int64          // when the marker was written
+	faultNS    atomic.Int64 // noFault before it
+	crashNS    atomic.Int64 // when a primary was last killed; 0 where none was
+	promotedNS atomic.Int64 // from when it counts what a promoted node grants; 0 for not
+	loadNS     int64        // when the load began
+	endNS      int64        // when clients ceased to ask
+	markNS     int64        // when the marker was written
+	awayNS     int64        // from when no majority was left, and until when; 0 where one always was
+	backNS     int64
 	duringEnd  atomic.Int64   // when the fault's effect ended, where the scenario knows; 0 elsewhere
 	firstWrite atomic.Int64   // on a node that did not accept any before; 0 for none
 	written    chan struct{}  // closed with it
