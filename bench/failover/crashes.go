@@ -60,7 +60,7 @@ func crashes() []Scenario {
 		},
 		{
 			Name:    "restart-empty",
-			Summary: "the primary is killed and comes back empty, before Sentinel holds it to be down",
+			Summary: "the primary is killed and comes back, empty but where it has an append-only file, before Sentinel holds it to be down",
 			Needs:   Needs{Replicas: 1, DownAfter: 3 * time.Second, Hold: failoverMargin},
 			Inject:  restartEmpty, Observe: restarted, Healthy: agreedOn,
 		},
