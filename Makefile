@@ -30,7 +30,7 @@ SHELL := /bin/bash
 help:
 	@echo "make plots    install what is missing, measure the four paths, draw the figures"
 	@echo "              (QUICK=1: in about a minute; RUN_FLAGS='--rate 2000': flags of lockcost run)"
-	@echo "make paths    the same for every path there is, at a rate that ZooKeeper keeps too (some 12 minutes)"
+	@echo "make paths    the same for every path there is, at a rate that ZooKeeper keeps too (some ten minutes)"
 	@echo "make failover make the failovers that lose locks, count what each path lets through, draw it"
 	@echo "              (some 35 minutes; QUICK=1: four)"
 	@echo "make test     install what is missing, run the tests against real servers"
@@ -51,7 +51,7 @@ plots: deps build
 # Three JVMs and three members of etcd share the servers' CPU with all others,
 # and each of their writes is synced: a lower rate, or it is their limit that is
 # measured.
-PATH_FLAGS ?= --rate 300 --duration 4s $(if $(QUICK),--runs 2,--repeat-invalid 2)
+PATH_FLAGS ?= --rate 200 --duration 4s $(if $(QUICK),--runs 2,--repeat-invalid 2)
 
 paths: deps build
 	$(BIN) run --out $(RUN) --paths all $(PATH_FLAGS) || [ $$? -eq 3 ]

@@ -11,6 +11,7 @@ import (
 	"lockcost/env"
 	"lockcost/env/placement"
 	"lockcost/results"
+	"lockcost/workloads"
 	"lockcost/workloads/lock"
 )
 
@@ -127,6 +128,14 @@ func (r *runner) begin(ctx context.Context) error {
 	}
 	if err := r.openings(ctx); err != nil {
 		return err
+	}
+	if r.plan.Uses(workloads.ZooKeeper) && r.site.stack.Ours {
+		r.watch(Progress{Step: fmt.Sprintf("warming up ZooKeeper's JVMs for %v", heatFor), Total: r.total})
+		if err := r.site.heat(ctx); err != nil {
+			return err
+		}
+		r.record.Environment.Notes = append(r.record.Environment.Notes,
+			fmt.Sprintf("ZooKeeper had been started for this: its JVMs were warmed up with locks for %v before the first run.", heatFor))
 	}
 	return r.keep()
 }

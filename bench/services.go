@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"lockcost/env"
@@ -134,4 +135,43 @@ func toRenewals(session *workloads.Session) *results.Renewals {
 		out.MeanNS = int64(r.Time) / r.Count
 	}
 	return out
+}
+
+// A JVM interprets what it has run seldom, and compiles the rest meanwhile: a
+// ZooKeeper that has just been started takes several times the CPU that one
+// takes in production.
+const (
+	heatFor     = 20 * time.Second
+	heatWorkers = 16
+)
+
+// heat has a ZooKeeper that was started for this compiled before anything is
+// measured.
+func (s *site) heat(ctx context.Context) error {
+	path, err := workloads.Find(string(workloads.ZooKeeper))
+	if err != nil {
+		return err
+	}
+	settings := s.settings
+	settings.Ledger, settings.AcquireTimeout = false, 0
+	session, err := path.Open(ctx, s.stack, settings)
+	if err != nil {
+		return err
+	}
+	defer session.Close()
+	ctx, cancel := context.WithTimeout(ctx, heatFor)
+	defer cancel()
+	var workers sync.WaitGroup
+	for worker := range heatWorkers {
+		workers.Go(func() {
+			for i := 0; ctx.Err() == nil; i++ {
+				key := fmt.Sprintf("%sheat:%d:%d", settings.Prefix, worker, i)
+				if lease, err := session.Locker.TryLock(ctx, key, s.plan.TTL); err == nil {
+					_ = lease.Unlock(ctx) // what is wrong with it, the measured runs will tell
+				}
+			}
+		})
+	}
+	workers.Wait()
+	return nil
 }
