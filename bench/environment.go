@@ -66,9 +66,14 @@ func topology(servers []env.Server) string {
 	var order []string
 	for _, s := range servers {
 		role, _, _ := strings.Cut(s.Name, "-")
-		if role == "primary" || role == "ledger" {
-			version, _, _ := strings.Cut(s.Version, " ") // MariaDB's goes on with its origin
+		version, _, _ := strings.Cut(s.Version, " ") // MariaDB's goes on with its origin
+		switch role {
+		case "primary", "ledger":
 			role = s.Kind + " " + version + " " + role
+		case "independent":
+			role = "independent " + s.Kind + " " + version
+		case "etcd", "zookeeper":
+			role = s.Kind + " " + version
 		}
 		if count[role] == 0 {
 			order = append(order, role)
@@ -78,10 +83,14 @@ func topology(servers []env.Server) string {
 	parts := make([]string, len(order))
 	for i, role := range order {
 		parts[i] = role
-		if n := count[role]; n > 1 {
-			parts[i] = fmt.Sprintf("%d %ss", n, role)
-		} else if role == "replica" || role == "sentinel" {
-			parts[i] = "1 " + role
+		switch n := count[role]; {
+		case role == "replica" || role == "sentinel":
+			parts[i] = fmt.Sprintf("%d %s", n, role)
+			if n > 1 {
+				parts[i] += "s"
+			}
+		case n > 1: // of one version
+			parts[i] = fmt.Sprintf("%d × %s", n, role)
 		}
 	}
 	return strings.Join(parts, ", ")

@@ -94,7 +94,7 @@ func columnOf(s results.Scenario) string {
 // settingsOf are what a scenario was run with, always in the same order, so
 // that those of two scenarios can be compared one by one.
 func settingsOf(s results.Scenario) []string {
-	return []string{
+	settings := []string{
 		counted(s.Replicas, "replica"),
 		"down-after " + durationTick(float64(s.DownAfterNS)),
 		"replica at " + distanceTick(s.ReplicaRTT),
@@ -102,6 +102,10 @@ func settingsOf(s results.Scenario) []string {
 		"held for " + durationTick(float64(s.HoldNS)),
 		"second client after " + durationTick(float64(s.SecondNS)),
 	}
+	if s.DownAfterNS == 0 { // no Sentinel watches these servers
+		settings[0], settings[1], settings[2] = "", "", ""
+	}
+	return settings
 }
 
 // distanceTick prints a round trip, none of it with the unit of the others.
@@ -140,7 +144,7 @@ func settingsAt(s results.Scenario, positions []int) string {
 	for _, at := range positions {
 		texts = append(texts, all[at])
 	}
-	return strings.Join(texts, ", ")
+	return joined(", ", texts...)
 }
 
 // mostOf lists the most frequent texts with their counts.

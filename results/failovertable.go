@@ -26,6 +26,7 @@ func WriteFailoverTable(w io.Writer, f *Failover) error {
 	t.remarks()
 	t.windows()
 	t.overall()
+	t.notRun(f.Plan.NotRun)
 	t.notes()
 	return out.Flush()
 }

@@ -17,7 +17,7 @@ func WriteTable(w io.Writer, r *Record) error {
 	out := bufio.NewWriter(w)
 	t := table{page: page{out}, record: r}
 	t.header()
-	t.notRun()
+	t.notRun(r.Plan.NotRun)
 	t.acquire()
 	t.costs("Cost of the lock: acquire against setnx, block by block", SpanAcquire)
 	if r.Plan.Effect == EffectCharge {
@@ -206,13 +206,13 @@ func (t *table) openings() {
 }
 
 // notRun lists the paths that were asked for and could not be run.
-func (t *table) notRun() {
-	if len(t.record.Plan.NotRun) == 0 {
+func (p *page) notRun(list []string) {
+	if len(list) == 0 {
 		return
 	}
-	t.title("Not run")
-	for _, why := range t.record.Plan.NotRun {
-		t.print(wrap("  - ", "    ", strings.TrimSpace(why)))
+	p.title("Not run")
+	for _, why := range list {
+		p.print(wrap("  - ", "    ", strings.TrimSpace(why)))
 	}
 }
 
