@@ -155,3 +155,19 @@ func TestKindOrder(t *testing.T) {
 		t.Errorf("groups %s, want %s", got, want)
 	}
 }
+
+func TestRenewalsAreAddedUpOverTheRuns(t *testing.T) {
+	r := &Record{Paths: []Path{{Path: "watchdog", Runs: []Run{
+		{Renewals: &Renewals{Count: 10, Lost: 1, MeanNS: 100_000}},
+		{Renewals: &Renewals{Count: 30, Failed: 2, MeanNS: 200_000}},
+	}}, {Path: "setnx", Runs: []Run{{}}}, {Path: "watchdog", Runs: []Run{{Renewals: &Renewals{}}}}}}
+	notes := r.renewalNotes()
+	if len(notes) != 1 {
+		t.Fatalf("%d notes: %q", len(notes), notes)
+	}
+	for _, want := range []string{"40 times", "175 µs", "1 times the lock was found lost", "2 times there was no answer"} {
+		if !strings.Contains(notes[0], want) {
+			t.Errorf("%q lacks %q", notes[0], want)
+		}
+	}
+}

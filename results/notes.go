@@ -19,6 +19,7 @@ func (r *Record) notes() []string {
 	notes = append(notes, r.testNote()...)
 	notes = append(notes, r.controlNote()...)
 	notes = append(notes, r.locklessNote()...)
+	notes = append(notes, r.renewalNotes()...)
 	notes = append(notes, r.waitNote()...)
 	notes = append(notes, r.costNote()...)
 	notes = append(notes, r.sampleNotes()...)
@@ -199,6 +200,28 @@ func (r *Record) locklessNote() []string {
 		}
 	}
 	return nil
+}
+
+// renewalNotes says what it took to keep the locks of watchdogs.
+func (r *Record) renewalNotes() []string {
+	var notes []string
+	for _, p := range r.Paths {
+		var all Renewals
+		var took float64
+		for _, run := range p.Runs {
+			if n := run.Renewals; n != nil {
+				all.Count, all.Lost, all.Failed = all.Count+n.Count, all.Lost+n.Lost, all.Failed+n.Failed
+				took += float64(n.Count) * float64(n.MeanNS)
+			}
+		}
+		if all.Count == 0 {
+			continue
+		}
+		notes = append(notes, fmt.Sprintf("%s renewed its locks' leases %d times, warm-ups included, each a round trip of %s on average beside the job; "+
+			"%d times the lock was found lost, %d times there was no answer. A held lock is renewed each third of its TTL.",
+			p.Label(), all.Count, FormatDuration(int64(took/float64(all.Count))), all.Lost, all.Failed))
+	}
+	return notes
 }
 
 // costNote says what costs are, where there are any.
