@@ -60,6 +60,9 @@ type Plan struct {
 	NotRun  []string // paths that were left out already, each with why
 }
 
+// shortHold is too short for the locks that are held to pass for a backlog.
+const shortHold = 100 * time.Millisecond
+
 // DefaultPlan has the defaults of `lockcost run`, without paths.
 func DefaultPlan() Plan {
 	return Plan{
@@ -114,6 +117,8 @@ func (p Plan) Check() error {
 		return fmt.Errorf("--wait-timeout %v: must be below --op-timeout %v, at which the operation is given up on", p.WaitTimeout, p.OpTimeout)
 	case p.Warmup < 0:
 		return fmt.Errorf("--warmup %v: must not be negative", p.Warmup)
+	case p.Hold > p.Warmup && p.Hold > shortHold:
+		return fmt.Errorf("--warmup %v: must be at least --hold %v, or more and more locks are held while it is measured, which looks like a system that does not keep up", p.Warmup, p.Hold)
 	}
 	if err := unique(p.Paths); err != nil {
 		return err

@@ -43,6 +43,9 @@ func Run(ctx context.Context, plan Plan, stack *env.Stack, folder *results.Folde
 	if err := r.site.reach(ctx, results.Distance{}); err != nil {
 		return nil, err
 	}
+	if err := r.site.sync(ctx, false); err != nil { // as the servers are described
+		return nil, err
+	}
 	if err := r.begin(ctx); err != nil {
 		return nil, err
 	}

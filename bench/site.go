@@ -152,13 +152,19 @@ func (s *site) arrange(ctx context.Context, v variant) error {
 	if err := s.reach(ctx, v.distance); err != nil {
 		return fmt.Errorf("path %s: %w", v.label(), err)
 	}
-	if !s.stack.Ours || s.stack.Redis.Primary == "" || !slices.ContainsFunc(s.plan.Paths, workloads.Path.Synced) {
-		return nil
-	}
-	if err := env.AppendFsync(ctx, s.stack, v.path.Synced()); err != nil {
+	if err := s.sync(ctx, v.path.Synced()); err != nil {
 		return fmt.Errorf("path %s: %w", v.label(), err)
 	}
 	return nil
+}
+
+// sync has Redis sync what it writes, or be as it was started. It is left
+// alone where no path asks for that.
+func (s *site) sync(ctx context.Context, always bool) error {
+	if !s.stack.Ours || s.stack.Redis.Primary == "" || !slices.ContainsFunc(s.plan.Paths, workloads.Path.Synced) {
+		return nil
+	}
+	return env.AppendFsync(ctx, s.stack, always)
 }
 
 // replicaPatience is how long a replica may take to acknowledge for the first

@@ -37,6 +37,9 @@ func Create(dir string) (*Folder, error) {
 			return nil, fmt.Errorf("%s already holds a run (%s): name another folder", dir, file.Name())
 		}
 	}
+	if _, err := os.Stat(filepath.Join(dir, failoverName)); err == nil {
+		return nil, fmt.Errorf("%s already holds fault experiments (%s): name another folder", dir, failoverName)
+	}
 	if err := claim(dir, recordName, "a run"); err != nil {
 		return nil, err
 	}

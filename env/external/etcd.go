@@ -105,7 +105,7 @@ func explainEtcd(what string, e env.Etcd, err error) error {
 	case closed(err) && e.TLS != nil:
 		return fmt.Errorf("%s closes the connection: if it has no TLS, give its address as http://", what)
 	case closed(err):
-		return fmt.Errorf("%s closes the connection: if it wants TLS, give its address as https://", what)
+		return fmt.Errorf("%s closes the connection: is it an etcd? If it wants TLS, give its address as https://", what)
 	}
 	return unreachable(what, err, e.TLS)
 }

@@ -116,7 +116,7 @@ func unreachable(what string, err error, secure *tls.Config) error {
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return fmt.Errorf("%s: nothing answers there (connection refused): start it, or correct the address", what)
 	case isTimeout(err):
-		return fmt.Errorf("%s: nothing answers there (timed out): see that it runs and that no firewall is between", what)
+		return fmt.Errorf("%s: nothing answers there (timed out): see that it runs, that it is what it is taken for, and that no firewall is between", what)
 	case errors.As(err, &dial) && dial.Op == "dial":
 		return fmt.Errorf("%s: nothing answers there (%w)", what, dial.Err)
 	case closed(err) && secure == nil:

@@ -55,7 +55,7 @@ func Check(ctx context.Context, client *Client, needs Needs) error {
 // waits for. Valkey says which Redis it is like.
 func (c *Client) checkAOF(needs Needs, fields map[string]string) error {
 	if version := fields["redis_version"]; before(version, 7, 2) {
-		return &unsupported{fmt.Sprintf("WAITAOF needs Redis 7.2 or later; %s is %s; use --paths without %s", c.name, version, needs.Path)}
+		return &unsupported{fmt.Sprintf("WAITAOF needs Redis 7.2 or later; %s is %s; try a newer one (--redis-server), or --paths without %s", c.name, version, needs.Path)}
 	}
 	if fields["aof_enabled"] == "0" {
 		return &unsupported{fmt.Sprintf("%s waits for an append-only file, and %s has none: it needs appendonly yes; try CONFIG SET appendonly yes", needs.Path, c.name)}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -148,9 +147,6 @@ func (f *failoverFlags) check(c *cobra.Command) error {
 	if p.Seed == 0 {
 		p.Seed = uint64(time.Now().UnixNano())
 	}
-	if f.out == "" {
-		f.out = filepath.Join("results", time.Now().UTC().Format("20060102T150405Z"))
-	}
 	if err := errors.Join(p.Check(), f.checkUse(c)); err != nil {
 		return usage(err)
 	}
@@ -232,9 +228,14 @@ func (f *failoverFlags) checkLists() (err error) {
 	return err
 }
 
-func (f *failoverFlags) run(ctx context.Context, c *cobra.Command, stdout, stderr io.Writer) error {
+func (f *failoverFlags) run(ctx context.Context, c *cobra.Command, stdout, stderr io.Writer) (err error) {
 	if err := f.check(c); err != nil {
 		return err
+	}
+	if f.out == "" {
+		if f.out, err = newFolder(); err != nil {
+			return err
+		}
 	}
 	folder, err := results.CreateFailover(f.out)
 	if err != nil {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -110,7 +109,7 @@ func (f *runFlags) flags(c *cobra.Command) {
 	set.StringVar(&f.paths, "paths", "setnx,setnx-wait,fencing,idempotent", "paths to measure, or all, of which those are left out that the servers cannot run; the floors null and ping are always run beside them")
 	set.Float64Var(&p.Rate, "rate", p.Rate, "arrivals per second")
 	set.DurationVar(&p.Duration, "duration", p.Duration, "measured window of each run")
-	set.DurationVar(&p.Warmup, "warmup", p.Warmup, "before the window, not in it")
+	set.DurationVar(&p.Warmup, "warmup", p.Warmup, "before the window, not in it; at least --hold, which it is where that is longer")
 	set.IntVar(&p.Runs, "runs", p.Runs, "runs of each path, one in every block; intervals need 6")
 	set.IntVar(&p.RepeatInvalid, "repeat-invalid", p.RepeatInvalid, "blocks to add, at most, while a path has fewer than --runs runs that are not invalid")
 	set.StringVar(&f.arrivals, "arrivals", string(p.Arrivals), "constant or poisson")
@@ -170,8 +169,8 @@ func (f *runFlags) check(c *cobra.Command) error {
 	if p.Seed == 0 {
 		p.Seed = uint64(time.Now().UnixNano())
 	}
-	if f.out == "" {
-		f.out = filepath.Join("results", time.Now().UTC().Format("20060102T150405Z"))
+	if !c.Flags().Changed("warmup") {
+		p.Warmup = max(p.Warmup, p.Hold) // until as many locks are held as will be
 	}
 	if err := p.Check(); err != nil {
 		return usage(err)
@@ -218,7 +217,7 @@ func (f *runFlags) checkServers(c *cobra.Command) error {
 			return fmt.Errorf("--%s is about servers to start: with --env external give the addresses of yours, as they are", name)
 		}
 		if f.servers.Redis == "" && len(f.servers.Sentinels) == 0 {
-			return errors.New("--env external: give --redis, or --sentinel and --master-name")
+			return errors.New("--env external: give --redis, or --sentinel and --master-name: every run measures a PING beside the paths, the floor, whatever they lock with")
 		}
 	}
 	f.plan.Ledger = f.ledger != "none" && (f.env != envExternal || f.ledger != "")
@@ -267,6 +266,9 @@ paths:
 		able = append(able, path)
 	}
 	f.plan.Paths = able
+	if n := len(f.servers.Independents); n > 0 {
+		f.plan.RedlockNodes = n // as many as there are
+	}
 	return nil
 }
 
@@ -287,6 +289,11 @@ func (f *runFlags) source(p *progress) (env.Provider, env.Spec) {
 func (f *runFlags) run(ctx context.Context, c *cobra.Command, stdout, stderr io.Writer) (err error) {
 	if err := f.check(c); err != nil {
 		return err
+	}
+	if f.out == "" {
+		if f.out, err = newFolder(); err != nil {
+			return err
+		}
 	}
 	folder, err := results.Create(f.out)
 	if err != nil {
