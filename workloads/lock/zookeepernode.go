@@ -37,14 +37,15 @@ func (a *zooKeeperAttempt) create(ctx context.Context) (string, error) {
 	return "", fmt.Errorf("%s went %d times before a node could be created below it: %w", a.dir, createTries, zk.ErrNoNode)
 }
 
-// createdLate is told what became of the creation once nobody waits for it.
-func (a *zooKeeperAttempt) createdLate(path string, err error) {
-	switch left := *a; {
+// createdLate is told what became of the creation once nobody waits for it. It
+// has the attempt as it was before: whoever made it goes on meanwhile.
+func (a zooKeeperAttempt) createdLate(path string, err error) {
+	switch {
 	case err == nil:
-		left.node = path[len(a.dir)+1:]
-		a.client.abandoned.add(left)
+		a.node = path[len(a.dir)+1:]
+		a.client.abandoned.add(a)
 	case zooKeeperMayHaveWritten(err):
-		a.client.abandoned.add(left)
+		a.client.abandoned.add(a)
 	}
 }
 
