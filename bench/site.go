@@ -117,19 +117,25 @@ func (s *site) check(ctx context.Context, v variant) error {
 	if err := s.arrange(ctx, v); err != nil {
 		return err
 	}
-	session, err := path.Open(ctx, s.stack, s.settings)
+	settings := s.settings
+	if path.Synced() {
+		// A replica tells what it has synced when it is asked the next time, or
+		// once a second: nobody else asks now.
+		settings.WaitTimeout = max(settings.WaitTimeout, replicaPatience)
+	}
+	session, err := path.Open(ctx, s.stack, settings)
 	if err != nil {
 		return err
 	}
 	defer session.Close()
-	if err := path.Check(ctx, session, s.settings); err != nil {
+	if err := path.Check(ctx, session, settings); err != nil {
 		return err
 	}
 	t, err := s.task(ctx, session, 1)
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, s.plan.OpTimeout+s.settings.WaitTimeout+2*replicaPatience)
+	ctx, cancel := context.WithTimeout(ctx, s.plan.OpTimeout+settings.WaitTimeout+2*replicaPatience)
 	defer cancel()
 	for until := time.Now().Add(replicaPatience); ; time.Sleep(50 * time.Millisecond) {
 		err = t.try(ctx, 0)

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"lockcost/env/process/processtest"
 	"lockcost/results"
 )
 
@@ -51,5 +52,33 @@ func TestRunOfAllPathsOnHotOrders(t *testing.T) {
 	}
 	if !seen["waitaof"] && (len(record.Plan.NotRun) != 1 || !strings.Contains(record.Plan.NotRun[0], "WAITAOF")) {
 		t.Errorf("waitaof was not run, and the record says: %q", record.Plan.NotRun)
+	}
+}
+
+// On a Redis that has WAITAOF its append-only file is switched on for the path
+// that needs it, and for no other.
+func TestRunOfWaitAOF(t *testing.T) {
+	needServers(t)
+	for _, v := range processtest.Versions() {
+		if v == processtest.Installed {
+			continue
+		}
+		dir := filepath.Join(t.TempDir(), "run")
+		status, _, stderr := call(t, "run", "--paths", "setnx,waitaof", "--redis-server", v.Program(t), "--ledger", "none",
+			"--rate", "100", "--runs", "1", "--duration", "1s", "--warmup", "0s", "--out", dir, "--quiet")
+		if status != exitDone && status != exitDoubtful {
+			t.Errorf("%s: status %d: %s", v.Name, status, stderr)
+			continue
+		}
+		record, err := results.Load(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range record.Paths {
+			want := map[string]int{"setnx": 0, "waitaof": 2}
+			if disks, ours := want[p.Path]; ours && (p.Runs[0].Granted == 0 || p.Durability.Disk != disks) {
+				t.Errorf("%s: %s was granted %d times, on %d disks", v.Name, p.Path, p.Runs[0].Granted, p.Durability.Disk)
+			}
+		}
 	}
 }
