@@ -191,10 +191,10 @@ func BenchmarkHotOrder(b *testing.B) { benchmark(b, Plan{Ledger: true, Orders: 1
 // Without a ledger a path that has a guard takes its lock and releases it.
 func benchmark(b *testing.B, like Plan, span results.SpanName) {
 	for _, path := range workloads.Catalogue() {
+		if path.Service() == "" && !path.Floor && !like.Ledger {
+			continue // it takes no lock
+		}
 		b.Run(fmt.Sprintf("path=%s/rate=%d", path.Label(), benchRate), func(b *testing.B) {
-			if path.Service() == "" && !path.Floor && !like.Ledger {
-				b.Skip("it takes no lock")
-			}
 			stack, doctor := shared.start(b)
 			if like.Ledger && stack.Ledger == "" {
 				b.Skip("LOCKCOST_LEDGER is not set: there is nothing to charge")
@@ -220,7 +220,7 @@ func driveOnce(b *testing.B, stack *env.Stack, plan Plan, path workloads.Path, d
 			b.Error(err)
 		}
 	}()
-	if err := site.check(b.Context(), variant{path: path}); errors.Is(err, lock.ErrUnsupported) {
+	if err := site.check(b.Context(), variant{path: path}); errors.Is(err, lock.ErrUnsupported) && os.Getenv("CI") == "" {
 		b.Skip(err)
 	} else if err != nil {
 		b.Fatal(err)
