@@ -95,7 +95,7 @@ func TestFailoverEndedInItsMiddleLeavesNothing(t *testing.T) {
 				slices.ContainsFunc(runningFrom(temp), func(path string) bool { return stopped(filepath.Base(filepath.Dir(path))) })
 		}
 		c, stderr := startUntil(t, temp, midway, program, "failover", "--out", dir, "--windows=false", "--paths", "setnx",
-			"--scenario", "zombie-primary,partition,paused-holder:before-read", "--trials", "3", "--side-by-side", "4")
+			"--scenario", "zombie-primary,partition", "--trials", "6", "--side-by-side", "3") // zombies throughout
 		_ = c.Process.Signal(signal)
 		_ = c.Wait()
 		record, err := results.LoadFailover(dir)
