@@ -37,6 +37,15 @@ type Plan struct {
 	TTL           time.Duration
 	Hold          time.Duration
 	Keys          int // 0: a fresh key for each operation
+	// Zipf is the exponent by which keys are drawn: the k-th of them as often
+	// as 1/k^Zipf. 0 has operations take them by turns.
+	Zipf float64
+	// TxRows is how many rows each charge's transaction inserts beside its own.
+	TxRows int
+	// Clients, above 0, has as many clients drive each path in a closed loop,
+	// for comparison: each begins its next operation when its last has ended.
+	// Rate then bounds how many operations there are.
+	Clients int
 	// Orders is how many hot orders there are, which operations take by turns,
 	// each locked by a key of its own; 0: a fresh order for each operation.
 	Orders         int

@@ -220,7 +220,7 @@ func driveOnce(b *testing.B, stack *env.Stack, plan Plan, path workloads.Path, d
 			b.Error(err)
 		}
 	}()
-	if err := site.check(b.Context(), variant{path: path}); errors.Is(err, lock.ErrUnsupported) && os.Getenv("CI") == "" {
+	if err := site.check(b.Context(), Variant{Path: path}); errors.Is(err, lock.ErrUnsupported) && os.Getenv("CI") == "" {
 		b.Skip(err)
 	} else if err != nil {
 		b.Fatal(err)
@@ -231,7 +231,7 @@ func driveOnce(b *testing.B, stack *env.Stack, plan Plan, path workloads.Path, d
 	if b.N >= 100 { // fewer are only how the testing package feels its way
 		arrivals.Warmup = 250 * time.Millisecond
 	}
-	ready, err := site.prepare(b.Context(), variant{path: path}, arrivals)
+	ready, err := site.prepare(b.Context(), Variant{Path: path}, arrivals)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"lockcost/bench/load"
-	"lockcost/env"
 	"lockcost/results"
 	"lockcost/workloads"
 )
@@ -20,6 +19,7 @@ func toRun(r *load.Recording) results.Run {
 		Spans:      map[results.SpanName]results.Span{},
 		Instrument: r.Instrument,
 		Reasons:    []string{},
+		UpperNS:    map[results.SpanName]map[results.Percentile]int64{},
 	}
 	if r.Window > 0 {
 		run.AchievedPerS = float64(r.InWindow) / r.Window.Seconds()
@@ -27,6 +27,9 @@ func toRun(r *load.Recording) results.Run {
 	for name, h := range r.Spans {
 		if h.Count() > 0 {
 			run.Spans[name] = h.Span()
+			if upper := h.UpperBounds(); len(upper) > 0 && results.HasSLO(name) {
+				run.UpperNS[name] = upper
+			}
 		}
 	}
 	return run
@@ -41,7 +44,7 @@ func (p Plan) record() results.Plan {
 		Effect: p.effect(), RatePerS: p.Rate,
 		DurationNS: int64(p.Duration), WarmupNS: int64(p.Warmup), Runs: p.Runs, RepeatInvalid: p.RepeatInvalid,
 		Arrivals: string(p.Arrivals), Workers: p.load(0).Workers, OpTimeoutNS: int64(p.OpTimeout),
-		Seed: p.Seed, TTLNS: int64(p.TTL), HoldNS: int64(p.Hold), Keys: p.Keys, Orders: p.Orders,
+		Seed: p.Seed, TTLNS: int64(p.TTL), HoldNS: int64(p.Hold), Keys: p.Keys, Zipf: p.Zipf, TxRows: p.TxRows, Orders: p.Orders,
 		Durability:       string(p.Durability),
 		AcquireTimeoutNS: int64(p.AcquireTimeout),
 		WaitReplicas:     p.WaitReplicas, WaitTimeoutNS: int64(p.WaitTimeout),
@@ -60,32 +63,4 @@ func nanoseconds(rtts []time.Duration) []int64 {
 		all = append(all, int64(rtt))
 	}
 	return all
-}
-
-// serverCPU is the CPU time that each server of ours has used so far.
-func (s *site) serverCPU() map[string]time.Duration {
-	used := map[string]time.Duration{}
-	for _, node := range s.stack.Nodes {
-		if node.PID == 0 {
-			continue
-		}
-		if t, err := env.CPUTime(node.PID); err == nil {
-			used[node.Name] = t
-		}
-	}
-	return used
-}
-
-// perOperation is the difference in nanoseconds for each of n operations.
-func perOperation(before, after map[string]time.Duration, n int64) map[string]float64 {
-	if n == 0 || len(before) == 0 {
-		return nil
-	}
-	per := map[string]float64{}
-	for name, t := range after {
-		if b, ok := before[name]; ok {
-			per[name] = float64(t-b) / float64(n)
-		}
-	}
-	return per
 }

@@ -36,10 +36,10 @@ const (
 // drive measures the plan's first path once, with a fault.
 func drive(t *testing.T, stack *env.Stack, plan Plan, when int, inject func()) results.Run {
 	t.Helper()
-	return driveAt(t, stack, plan, variant{path: plan.Paths[0]}, when, inject)
+	return driveAt(t, stack, plan, Variant{Path: plan.Paths[0]}, when, inject)
 }
 
-func driveAt(t *testing.T, stack *env.Stack, plan Plan, v variant, when int, inject func()) results.Run {
+func driveAt(t *testing.T, stack *env.Stack, plan Plan, v Variant, when int, inject func()) results.Run {
 	t.Helper()
 	site, err := newSite(t.Context(), plan, stack)
 	if err != nil {
@@ -63,7 +63,7 @@ func driveAt(t *testing.T, stack *env.Stack, plan Plan, v variant, when int, inj
 		t.Fatal(err)
 	}
 	defer ready.close()
-	m, err := site.drive(t.Context(), ready, func(second) error {
+	m, err := site.drive(t.Context(), ready, func(Second) error {
 		once.Do(func() { injected.Go(inject) })
 		return nil
 	})

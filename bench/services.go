@@ -75,8 +75,8 @@ func (p Plan) checkServices() error {
 const openings = 11
 
 // measureOpenings opens what the variant needs, one after the other.
-func (s *site) measureOpenings(ctx context.Context, v variant) (*results.Opening, error) {
-	if v.path.Service() == "" {
+func (s *site) measureOpenings(ctx context.Context, v Variant) (*results.Opening, error) {
+	if v.Path.Service() == "" {
 		return nil, nil
 	}
 	if err := s.arrange(ctx, v); err != nil {
@@ -84,9 +84,9 @@ func (s *site) measureOpenings(ctx context.Context, v variant) (*results.Opening
 	}
 	took := make([]int64, openings)
 	for i := range took {
-		one, err := v.path.Opening(ctx, s.stack, s.settings)
+		one, err := v.Path.Opening(ctx, s.stack, s.settings)
 		if err != nil {
-			return nil, fmt.Errorf("path %s: opening a session: %w", v.label(), err)
+			return nil, fmt.Errorf("path %s: opening a session: %w", v.Label(), err)
 		}
 		took[i] = int64(one)
 	}

@@ -112,8 +112,8 @@ func (s *site) task(ctx context.Context, session *workloads.Session, n int64) (*
 
 // check opens a path once, asks the servers for what it needs, and does one
 // operation, so that a run that cannot succeed is refused before any load.
-func (s *site) check(ctx context.Context, v variant) error {
-	path := v.path
+func (s *site) check(ctx context.Context, v Variant) error {
+	path := v.Path
 	if err := s.arrange(ctx, v); err != nil {
 		return err
 	}
@@ -154,12 +154,12 @@ func (s *site) check(ctx context.Context, v variant) error {
 
 // arrange puts the servers as the variant needs them: at its distance, and
 // with a Redis that syncs what it writes where the path asks for that.
-func (s *site) arrange(ctx context.Context, v variant) error {
-	if err := s.reach(ctx, v.distance); err != nil {
-		return fmt.Errorf("path %s: %w", v.label(), err)
+func (s *site) arrange(ctx context.Context, v Variant) error {
+	if err := s.reach(ctx, v.Distance); err != nil {
+		return fmt.Errorf("path %s: %w", v.Label(), err)
 	}
-	if err := s.sync(ctx, v.path.Synced()); err != nil {
-		return fmt.Errorf("path %s: %w", v.label(), err)
+	if err := s.sync(ctx, v.Path.Synced()); err != nil {
+		return fmt.Errorf("path %s: %w", v.Label(), err)
 	}
 	return nil
 }
@@ -187,11 +187,11 @@ type ready struct {
 
 // prepare opens the path and seeds its orders, all that must not fall into
 // a measurement.
-func (s *site) prepare(ctx context.Context, v variant, plan load.Plan) (*ready, error) {
+func (s *site) prepare(ctx context.Context, v Variant, plan load.Plan) (*ready, error) {
 	if err := s.arrange(ctx, v); err != nil {
 		return nil, err
 	}
-	session, err := v.path.Open(ctx, s.stack, s.settings)
+	session, err := v.Path.Open(ctx, s.stack, s.settings)
 	if err != nil {
 		return nil, err
 	}
@@ -199,7 +199,7 @@ func (s *site) prepare(ctx context.Context, v variant, plan load.Plan) (*ready, 
 	if err != nil {
 		return nil, errors.Join(err, session.Close())
 	}
-	return &ready{path: v.path, plan: plan, session: session, task: t}, nil
+	return &ready{path: v.Path, plan: plan, session: session, task: t}, nil
 }
 
 // measured is what one run of a path came to, without a verdict.
@@ -208,33 +208,33 @@ type measured struct {
 	medians []int64 // of the acquire response, second by second; 0 where there was none
 }
 
-// second is what is looked at while a run goes on: of its acquire responses,
+// Second is what is looked at while a run goes on: of its acquire responses,
 // 0 where nothing was granted.
-type second struct {
+type Second struct {
 	load.Interval
-	p50, p99 int64
+	P50, P99 int64
 }
 
 // glanceSamples bounds what is sorted each second on the driver's CPU.
 const glanceSamples = 2000
 
-func glance(in load.Interval) second {
+func glance(in load.Interval) Second {
 	acquire := in.Samples[results.SpanAcquire]
 	if len(acquire) == 0 {
-		return second{Interval: in}
+		return Second{Interval: in}
 	}
 	sorted := slices.Sorted(slices.Values(acquire[:min(len(acquire), glanceSamples)]))
-	return second{in, sorted[len(sorted)/2], sorted[len(sorted)*99/100]}
+	return Second{in, sorted[len(sorted)/2], sorted[len(sorted)*99/100]}
 }
 
 // drive runs what was prepared, once. observe is handed each second; nil is
 // allowed. What was measured before an error comes with it.
-func (s *site) drive(ctx context.Context, r *ready, observe func(second) error) (*measured, error) {
+func (s *site) drive(ctx context.Context, r *ready, observe func(Second) error) (*measured, error) {
 	m := &measured{}
 	r.plan.Sleep = s.stack.Unplaced()
 	r.plan.Observe = func(in load.Interval) error {
 		now := glance(in)
-		m.medians = append(m.medians, now.p50)
+		m.medians = append(m.medians, now.P50)
 		if observe == nil {
 			return nil
 		}
@@ -244,16 +244,12 @@ func (s *site) drive(ctx context.Context, r *ready, observe func(second) error) 
 	if err != nil {
 		return nil, err
 	}
-	before := s.serverCPU()
 	recording, err := load.Run(ctx, r.plan, r.task.job)
 	if recording == nil {
 		_ = observed(new(results.Run)) // there is no run for it to be about
 		return nil, fmt.Errorf("path %s: %w", r.path.Label(), err)
 	}
 	m.run = toRun(recording)
-	if !recording.Interrupted { // how many of the warm-up were run is not known then
-		m.run.ServerCPU = perOperation(before, s.serverCPU(), load.Slots(r.plan))
-	}
 	err = errors.Join(err, observed(&m.run))
 	m.run.Instrument.PoolSize = r.session.PoolSize
 	m.run.Instrument.LedgerPoolSize = r.session.LedgerPoolSize

@@ -54,7 +54,7 @@ func measureStarved(ctx context.Context, stack *env.Stack) (results.Run, error) 
 	if err != nil {
 		return results.Run{}, err
 	}
-	ready, err := site.prepare(ctx, variant{path: path}, plan.load(1))
+	ready, err := site.prepare(ctx, Variant{Path: path}, plan.load(1))
 	if err != nil {
 		return results.Run{}, err
 	}

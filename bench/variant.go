@@ -12,20 +12,20 @@ import (
 	"lockcost/workloads"
 )
 
-// variant is a path at a distance: what is run once in every block.
-type variant struct {
-	path     workloads.Path
-	distance results.Distance
+// Variant is a path at a distance: what is run once in every block.
+type Variant struct {
+	Path     workloads.Path
+	Distance results.Distance
 }
 
 // variants are the plan's paths, floors first, each at every distance that it
 // depends on.
-func (p Plan) variants() []variant {
-	var all []variant
+func (p Plan) variants() []Variant {
+	var all []Variant
 	for _, path := range p.withFloors() {
 		for _, client := range reach(p.ClientRTTs, path.Remote()) {
 			for _, replica := range reach(p.ReplicaRTTs, path.Replicated()) {
-				all = append(all, variant{path, results.Distance{ReplicaNS: int64(replica), ClientNS: int64(client)}})
+				all = append(all, Variant{path, results.Distance{ReplicaNS: int64(replica), ClientNS: int64(client)}})
 			}
 		}
 	}
@@ -42,13 +42,14 @@ func reach(rtts []time.Duration, depends bool) []time.Duration {
 }
 
 // entry is the variant's place in a record, without runs.
-func (v variant) entry() results.Path {
-	p := toPath(v.path)
-	p.ReplicaRTTNS, p.ClientRTTNS = v.distance.ReplicaNS, v.distance.ClientNS
+func (v Variant) entry() results.Path {
+	p := toPath(v.Path)
+	p.ReplicaRTTNS, p.ClientRTTNS = v.Distance.ReplicaNS, v.Distance.ClientNS
 	return p
 }
 
-func (v variant) label() string { return v.entry().Label() }
+// Label names the variant, as it is shown.
+func (v Variant) Label() string { return v.entry().Label() }
 
 // distant tells whether any round trip is to be added.
 func (p Plan) distant() bool {

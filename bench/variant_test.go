@@ -27,7 +27,7 @@ func TestPathsRunAtTheDistancesTheyDependOn(t *testing.T) {
 	plan.Paths = []workloads.Path{mustFind(t, "setnx"), mustFind(t, "setnx-wait")}
 	var labels []string
 	for _, v := range plan.variants() {
-		labels = append(labels, v.label())
+		labels = append(labels, v.Label())
 	}
 	want := "null ping ping@client=20ms setnx setnx@client=20ms setnx-wait setnx-wait@20ms setnx-wait@client=20ms setnx-wait@20ms,client=20ms"
 	if got := strings.Join(labels, " "); got != want {
@@ -42,23 +42,23 @@ func TestDistanceIsInTheAcquireAndIsRecorded(t *testing.T) {
 	stack := processtest.Start(t, plan.Spec())
 	p50 := map[results.Distance]time.Duration{}
 	for _, v := range plan.variants() {
-		if v.path.Floor {
+		if v.Path.Floor {
 			continue
 		}
 		run := driveAt(t, stack, plan, v, during, func() {})
 		if run.Granted < run.Offered*9/10 {
-			t.Errorf("%s: %d of %d granted: %v", v.label(), run.Granted, run.Offered, run.Reasons)
+			t.Errorf("%s: %d of %d granted: %v", v.Label(), run.Granted, run.Offered, run.Reasons)
 		}
-		p50[v.distance] = time.Duration(*run.Spans[results.SpanAcquire].P50NS)
+		p50[v.Distance] = time.Duration(*run.Spans[results.SpanAcquire].P50NS)
 		for whose, of := range map[string]struct {
 			trip  *results.Trip
 			asked int64
-		}{"replica": {run.ReplicaTrip, v.distance.ReplicaNS}, "client": {run.ClientTrip, v.distance.ClientNS}} {
+		}{"replica": {run.ReplicaTrip, v.Distance.ReplicaNS}, "client": {run.ClientTrip, v.Distance.ClientNS}} {
 			if (of.trip != nil) != (of.asked > 0) {
-				t.Fatalf("%s: the %s's trip is %+v", v.label(), whose, of.trip)
+				t.Fatalf("%s: the %s's trip is %+v", v.Label(), whose, of.trip)
 			}
 			if of.trip != nil && (of.trip.AskedNS != of.asked || of.trip.P50NS < of.asked/2 || of.trip.Probes == 0) {
-				t.Errorf("%s: the %s's trip is %+v", v.label(), whose, of.trip)
+				t.Errorf("%s: the %s's trip is %+v", v.Label(), whose, of.trip)
 			}
 		}
 	}
@@ -77,7 +77,7 @@ func TestDistanceIsInTheAcquireAndIsRecorded(t *testing.T) {
 func TestRunThatWentAroundItsLinkIsInvalid(t *testing.T) {
 	plan := distantPlan(t)
 	stack := processtest.Start(t, plan.Spec())
-	v := variant{path: plan.Paths[0], distance: results.Distance{ReplicaNS: int64(far)}}
+	v := Variant{Path: plan.Paths[0], Distance: results.Distance{ReplicaNS: int64(far)}}
 	run := driveAt(t, stack, plan, v, during, func() {
 		replica := redis.NewClient(stack.Redis.Options(stack.Redis.Replicas[0]))
 		defer replica.Close()
@@ -98,7 +98,7 @@ func TestDistanceIsRefusedWhereThereIsNoLink(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	v := variant{path: plan.Paths[0], distance: results.Distance{ClientNS: int64(far)}}
+	v := Variant{Path: plan.Paths[0], Distance: results.Distance{ClientNS: int64(far)}}
 	if err := site.check(t.Context(), v); err == nil || !strings.Contains(err.Error(), "--client-rtt") {
 		t.Errorf("got %v", err)
 	}

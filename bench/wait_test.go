@@ -16,7 +16,7 @@ func TestWaitAlone(t *testing.T) {
 		plan.Rate, plan.Duration = 200, 2*time.Second
 		plan.ReplicaRTTs = []time.Duration{far}
 		stack := processtest.Start(t, plan.Spec())
-		v := variant{path: plan.Paths[0], distance: results.Distance{ReplicaNS: int64(far)}}
+		v := Variant{Path: plan.Paths[0], Distance: results.Distance{ReplicaNS: int64(far)}}
 		run := driveAt(t, stack, plan, v, during, func() {})
 		wait, told := run.Spans[results.SpanWait]
 		if told != apart {

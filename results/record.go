@@ -51,8 +51,10 @@ type Plan struct {
 	Seed             uint64   `json:"seed"`
 	TTLNS            int64    `json:"ttl_ns"`
 	HoldNS           int64    `json:"hold_ns"`
-	Keys             int      `json:"keys"`   // 0: a fresh key for each operation
-	Orders           int      `json:"orders"` // hot orders that operations take by turns, each with its key; 0: a fresh one each
+	Keys             int      `json:"keys"`    // 0: a fresh key for each operation
+	Zipf             float64  `json:"zipf"`    // exponent by which keys are drawn; 0: taken by turns
+	TxRows           int      `json:"tx_rows"` // rows that each charge's transaction inserts besides
+	Orders           int      `json:"orders"`  // hot orders that operations take by turns, each with its key; 0: a fresh one each
 	AcquireTimeoutNS int64    `json:"acquire_timeout_ns"`
 	WaitReplicas     int      `json:"wait_replicas"`
 	WaitTimeoutNS    int64    `json:"wait_timeout_ns"`
@@ -89,7 +91,10 @@ type Path struct {
 	// first lock: one connection, with a script loaded or a session begun.
 	// Nil where it was not measured.
 	SessionOpen *Opening `json:"session_open,omitempty"`
-	Runs        []Run    `json:"runs"`
+	// HeldLockBytes is the memory, by server name, that one lock takes while
+	// it is held. Nil where it was not measured.
+	HeldLockBytes map[string]float64 `json:"held_lock_bytes,omitempty"`
+	Runs          []Run              `json:"runs"`
 	// Summary is the level of each span and percentile over the runs.
 	Summary map[SpanName]map[Percentile]Level `json:"summary"`
 	// Cost is the difference from setnx with the same effect, in the same
@@ -192,11 +197,18 @@ type Run struct {
 	Instrument   Instrument        `json:"instrument"`
 	// The round trips really seen, where a link was in use. LinkFault says
 	// that something went around its link; such a run is invalid.
-	ReplicaTrip *Trip              `json:"replica_trip,omitempty"`
-	ClientTrip  *Trip              `json:"client_trip,omitempty"`
-	LinkFault   string             `json:"link_fault,omitempty"`
-	ServerCPU   map[string]float64 `json:"server_cpu_ns_per_op,omitempty"` // by server name
-	Renewals    *Renewals          `json:"renewals,omitempty"`             // of a watchdog; warm-up included
+	ReplicaTrip *Trip  `json:"replica_trip,omitempty"`
+	ClientTrip  *Trip  `json:"client_trip,omitempty"`
+	LinkFault   string `json:"link_fault,omitempty"`
+	// Resources is what was used, by server name, and by the driver.
+	Resources map[string]Resources `json:"resources,omitempty"`
+	// Connections is how many were in use, by pool: LockPool, LedgerPool.
+	Connections map[string]Connections `json:"connections,omitempty"`
+	// UpperNS is, where it was computed, the upper end of the two-sided 95 %
+	// interval of a percentile from the run's own samples
+	// (Histogram.UpperBound), by span.
+	UpperNS  map[SpanName]map[Percentile]int64 `json:"upper_ns,omitempty"`
+	Renewals *Renewals                         `json:"renewals,omitempty"` // of a watchdog; warm-up included
 }
 
 // Renewals are those of the locks that were held in a run.
