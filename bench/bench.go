@@ -46,6 +46,9 @@ type Plan struct {
 	// for comparison: each begins its next operation when its last has ended.
 	// Rate then bounds how many operations there are.
 	Clients int
+	// Highest is the farthest percentile that is to be reported, and that a run
+	// is judged at; "" for all that have enough samples.
+	Highest results.Percentile
 	// Orders is how many hot orders there are, which operations take by turns,
 	// each locked by a key of its own; 0: a fresh order for each operation.
 	Orders         int

@@ -174,6 +174,11 @@ func (g *Ground) Drive(ctx context.Context, plan Plan, v Variant, block int, spo
 		return nil, err // stopped in its warm-up
 	}
 	entry := v.entry()
+	if plan.Highest != "" {
+		for name, span := range run.Spans {
+			run.Spans[name] = span.Upto(plan.Highest)
+		}
+	}
 	run.Verdict, run.Reasons = results.Judge(*run, entry, plan.record(), g.Doctor)
 	if drift := results.Drift(m.medians); drift != "" && !entry.Floor {
 		run.Warnings = append(run.Warnings, drift)

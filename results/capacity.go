@@ -71,8 +71,14 @@ type Point struct {
 	// Varied is the condition that differs from the plan's; nil for none.
 	Varied *Value `json:"varied,omitempty"`
 	// Blocks are the runs' blocks, in the order of Runs: runs of one block
-	// belong together. Empty where there were none.
+	// belong together. Below 0 is none.
 	Blocks []int `json:"blocks,omitempty"`
+}
+
+// Same tells whether the other point has the same path, rate and conditions.
+func (p Point) Same(o Point) bool {
+	return p.Label() == o.Label() && p.RatePerS == o.RatePerS && (p.Clients > 0) == (o.Clients > 0) &&
+		(p.Varied == nil) == (o.Varied == nil) && (p.Varied == nil || *p.Varied == *o.Varied)
 }
 
 // IsStep tells whether the point is a step of the search: in an open loop and

@@ -3,6 +3,8 @@ package results
 import (
 	"fmt"
 	"math"
+	"strconv"
+	"strings"
 )
 
 // durationUnit is what durations of a size are written in.
@@ -81,4 +83,21 @@ func percent(ratio float64) string {
 	default:
 		return fmt.Sprintf("%.2f %%", p)
 	}
+}
+
+// FormatRate writes a rate per second for people: 1,410 or 62.5, without its
+// unit.
+func FormatRate(perS float64) string {
+	text := strconv.FormatFloat(perS, 'f', -1, 64)
+	if perS >= 100 {
+		text = strconv.FormatFloat(perS, 'f', 0, 64)
+	}
+	whole, fraction, _ := strings.Cut(text, ".")
+	for i := len(whole) - 3; i > 0; i -= 3 {
+		whole = whole[:i] + "," + whole[i:]
+	}
+	if fraction != "" {
+		whole += "." + fraction
+	}
+	return whole
 }

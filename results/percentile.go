@@ -71,6 +71,16 @@ func (s Span) At(p Percentile) (ns int64, ok bool) {
 	return *v, true
 }
 
+// Upto is the span without the percentiles beyond p.
+func (s Span) Upto(p Percentile) Span {
+	for i, value := range []**int64{&s.P50NS, &s.P90NS, &s.P99NS, &s.P999NS} {
+		if Percentiles[i].Quantile() > p.Quantile() {
+			*value = nil
+		}
+	}
+	return s
+}
+
 // Highest returns the farthest percentile into the tail that the span has,
 // and its value in nanoseconds; ok is false where it has none.
 func (s Span) Highest() (p Percentile, ns int64, ok bool) {

@@ -90,6 +90,9 @@ func (s *Spool) Encode(label string, run int, d Distance, runStart time.Time) er
 	return s.cutTo(0)
 }
 
+// Forget empties the spool of a run that is not to be kept.
+func (s *Spool) Forget() error { return s.cutTo(0) }
+
 func (s *Spool) cutTo(size int64) error {
 	if err := s.file.Truncate(size); err != nil {
 		return describe("empty the temporary file", s.file.Name(), err)
