@@ -19,6 +19,10 @@ type Capacity struct {
 	// and runs are the sensitivity's.
 	Plan   Plan   `json:"plan"`
 	Search Search `json:"search"`
+	// Arguments are the flags it was started with, so that a start with the
+	// folder alone can go on; empty with servers of the user's, as they may hold
+	// passwords.
+	Arguments []string `json:"arguments,omitempty"`
 	// Down are nodes that had been ended before anything was measured.
 	Down        []string      `json:"down,omitempty"`
 	Points      []Point       `json:"points"`

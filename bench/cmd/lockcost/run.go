@@ -88,6 +88,7 @@ An acquire is one attempt, refused at once where the lock is held. With
 	}
 	f.output.flags(c)
 	f.flags(c)
+	c.Flags().IntVar(&f.plan.RepeatInvalid, "repeat-invalid", 0, "blocks to add, at most, while a path has fewer than --runs runs that are not invalid")
 	return c
 }
 
@@ -111,7 +112,6 @@ func (f *runFlags) flags(c *cobra.Command) {
 	set.DurationVar(&p.Duration, "duration", p.Duration, "measured window of each run")
 	set.DurationVar(&p.Warmup, "warmup", p.Warmup, "before the window, not in it; at least --hold, which it is where that is longer")
 	set.IntVar(&p.Runs, "runs", p.Runs, "runs of each path, one in every block; intervals need 6")
-	set.IntVar(&p.RepeatInvalid, "repeat-invalid", p.RepeatInvalid, "blocks to add, at most, while a path has fewer than --runs runs that are not invalid")
 	set.StringVar(&f.arrivals, "arrivals", string(p.Arrivals), "constant or poisson")
 	set.IntVar(&p.Workers, "workers", p.Workers, "most operations in flight (0: 2 × rate × (longest timeout + hold), at least 64, at most 4096)")
 	set.DurationVar(&p.OpTimeout, "op-timeout", p.OpTimeout, "an operation is given up on this long after its due time; finding out what became of a lost reply may take 2s more")
@@ -148,8 +148,9 @@ func (f *runFlags) flags(c *cobra.Command) {
 	set.StringVar(&f.out, "out", "", "folder of the run (default results/<UTC time>)")
 }
 
-// check turns the flags into a plan, or says what is wrong with them.
-func (f *runFlags) check(c *cobra.Command) error {
+// check turns the flags into a plan, or says what is wrong with them. spec is
+// the stack that is needed, once the plan is known.
+func (f *runFlags) check(c *cobra.Command, spec func() env.Spec) error {
 	if err := f.output.check(); err != nil {
 		return err
 	}
@@ -163,7 +164,7 @@ func (f *runFlags) check(c *cobra.Command) error {
 	if err := f.distances.apply(p); err != nil {
 		return usage(err)
 	}
-	if err := f.checkServers(c); err != nil {
+	if err := f.checkServers(c, spec); err != nil {
 		return usage(err)
 	}
 	if p.Seed == 0 {
@@ -179,7 +180,7 @@ func (f *runFlags) check(c *cobra.Command) error {
 }
 
 // checkServers holds the flags about servers against each other.
-func (f *runFlags) checkServers(c *cobra.Command) error {
+func (f *runFlags) checkServers(c *cobra.Command, spec func() env.Spec) error {
 	outside := []string{"redis", "replicas-at", "sentinel", "master-name", "via", "redlock-at", "etcd", "zookeeper", "tls-ca", "tls-cert", "tls-key"}
 	started := []string{"replicas", "sentinels", "redlock-nodes", "etcd-nodes", "zookeeper-nodes", "durability"}
 	distances := []string{"replica-rtt", "client-rtt", "rtt-jitter"}
@@ -198,13 +199,13 @@ func (f *runFlags) checkServers(c *cobra.Command) error {
 		if f.replicas < 0 || max(f.replicas, f.plan.WaitReplicas) > assembly.MaxReplicas {
 			return fmt.Errorf("--replicas %d, --wait-replicas %d: must be from 0 to %d", f.replicas, f.plan.WaitReplicas, assembly.MaxReplicas)
 		}
-		if need := f.plan.Spec().Replicas; c.Flags().Changed("replicas") && f.replicas < need {
+		if need := spec().Replicas; c.Flags().Changed("replicas") && f.replicas < need {
 			return fmt.Errorf("--replicas %d: a path waits for %d: start as many, or leave it out", f.replicas, need)
 		}
 		if f.sentinels < 0 || f.sentinels > assembly.MaxSentinels {
 			return fmt.Errorf("--sentinels %d: must be from 0 to %d", f.sentinels, assembly.MaxSentinels)
 		}
-		if f.plan.Spec().Links {
+		if spec().Links {
 			if err := f.links(); err != nil {
 				return fmt.Errorf("--replica-rtt and --client-rtt: %w", err)
 			}
@@ -272,9 +273,9 @@ paths:
 	return nil
 }
 
-// source is where the servers come from, and what to ask of it.
-func (f *runFlags) source(p *progress) (env.Provider, env.Spec) {
-	spec := f.plan.Spec()
+// source is where the servers come from, and what to ask of it, given the stack
+// that is needed. show is told what takes long.
+func (f *runFlags) source(spec env.Spec, show func(bench.Progress)) (env.Provider, env.Spec) {
 	if f.env == envExternal {
 		return f.servers, spec
 	}
@@ -283,11 +284,11 @@ func (f *runFlags) source(p *progress) (env.Provider, env.Spec) {
 		spec.Sentinels = f.sentinels
 	}
 	spec.Pin = placement.Current().Pin()
-	return f.provider(p.show), spec
+	return f.provider(show), spec
 }
 
 func (f *runFlags) run(ctx context.Context, c *cobra.Command, stdout, stderr io.Writer) (err error) {
-	if err := f.check(c); err != nil {
+	if err := f.check(c, func() env.Spec { return f.plan.Spec() }); err != nil {
 		return err
 	}
 	if f.out == "" {
@@ -319,18 +320,23 @@ func (f *runFlags) run(ctx context.Context, c *cobra.Command, stdout, stderr io.
 
 // measure starts the stack, runs the plan on it, and stops it again.
 func (f *runFlags) measure(ctx context.Context, folder *results.Folder, p *progress) (record *results.Record, err error) {
-	provider, spec := f.source(p)
-	step := "starting the servers"
-	if f.env == envExternal {
-		step = "looking for your servers"
-	}
-	p.show(bench.Progress{Step: step})
-	stack, err := provider.Start(ctx, spec)
+	stack, err := f.start(ctx, f.plan.Spec(), p.show)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, stack.Close()) }()
 	return bench.Run(ctx, f.plan, stack, folder, p.show)
+}
+
+// start starts the servers, or finds the user's.
+func (f *runFlags) start(ctx context.Context, spec env.Spec, show func(bench.Progress)) (*env.Stack, error) {
+	provider, spec := f.source(spec, show)
+	step := "starting the servers"
+	if f.env == envExternal {
+		step = "looking for your servers"
+	}
+	show(bench.Progress{Step: step})
+	return provider.Start(ctx, spec)
 }
 
 func (f *runFlags) print(w io.Writer, record *results.Record) error {

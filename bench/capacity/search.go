@@ -1,0 +1,93 @@
+package capacity
+
+import (
+	"math"
+
+	"lockcost/results"
+)
+
+// gridSteps is how many rates the search has in each doubling: 2^(1/16) is
+// 4.4 % apart, within precision.
+const gridSteps = 16
+
+// explore is the next rate to try for a path and an SLO, by the steps that
+// have been measured, in order of rate; ok is false where the boundary is
+// known to precision, or is beyond the rates that may be tried.
+func explore(steps []results.Step, s results.Search) (rate float64, ok bool) {
+	for _, step := range steps {
+		if step.Outcome == results.StepUndecided {
+			return step.RatePerS, true
+		}
+	}
+	low, high := boundary(steps)
+	switch {
+	case low == nil && high == nil:
+		return s.FromPerS, true
+	case high == nil:
+		return min(onGrid(2*low.RatePerS, s), s.ToPerS), low.RatePerS < s.ToPerS
+	case low == nil:
+		return max(onGrid(high.RatePerS/2, s), s.LeastPerS), high.RatePerS > s.LeastPerS
+	case high.RatePerS <= low.RatePerS*(1+s.PrecisionRatio):
+		return 0, false
+	}
+	middle := onGrid(math.Sqrt(low.RatePerS*high.RatePerS), s)
+	return middle, middle > low.RatePerS && middle < high.RatePerS
+}
+
+// confirm are the steps at the boundary that have fewer runs than were asked
+// for.
+func confirm(steps []results.Step, s results.Search) (rates []float64) {
+	low, high := boundary(steps)
+	for _, step := range []*results.Step{low, high} {
+		if step != nil && step.Runs+step.Invalid < s.Runs {
+			rates = append(rates, step.RatePerS)
+		}
+	}
+	return rates
+}
+
+// boundary is the lowest step that did not pass, and the highest below it that
+// did; nil where there is none.
+func boundary(steps []results.Step) (low, high *results.Step) {
+	for i := range steps {
+		switch step := &steps[i]; step.Outcome {
+		case results.StepPassed:
+			low = step
+		case results.StepFailed, results.StepInstrument:
+			return low, step
+		}
+	}
+	return low, nil
+}
+
+// onGrid is the nearest rate that the search uses, rounded to what can be
+// said: whole operations from 100 a second on, tenths below.
+func onGrid(rate float64, s results.Search) float64 {
+	k := math.Round(gridSteps * math.Log2(rate/s.FromPerS))
+	rate = s.FromPerS * math.Exp2(k/gridSteps)
+	if rate >= 100 {
+		return math.Round(rate)
+	}
+	return math.Round(10*rate) / 10
+}
+
+// expected is about how many runs the search of one path still takes, for
+// whoever waits.
+func expected(steps []results.Step, s results.Search) int {
+	const bisections, doublings = 4, 5
+	low, high := boundary(steps)
+	runs := 0
+	switch {
+	case low == nil && high == nil:
+		runs += doublings + bisections + 2*(s.Runs-1)
+	case high == nil || low == nil:
+		runs += 2 + bisections + 2*(s.Runs-1)
+	default:
+		apart := math.Log2(high.RatePerS / low.RatePerS)
+		runs += int(math.Max(0, math.Ceil(math.Log2(apart*gridSteps))))
+		for _, step := range []*results.Step{low, high} {
+			runs += max(0, s.Runs-step.Runs-step.Invalid)
+		}
+	}
+	return runs
+}
