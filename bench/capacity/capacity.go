@@ -72,7 +72,10 @@ func (p Plan) Check() error {
 	case slices.ContainsFunc(p.Paths, func(path workloads.Path) bool { return path.Floor }):
 		return errors.New("--paths: the floors have no lock and no limit of their own; they are run beside what is varied")
 	}
-	for _, slo := range p.SLOs {
+	for i, slo := range p.SLOs {
+		if slices.Contains(p.SLOs[:i], slo) {
+			return fmt.Errorf("--slo %s: is given twice", slo)
+		}
 		if err := p.checkSLO(slo); err != nil {
 			return err
 		}
@@ -98,14 +101,11 @@ func (p Plan) Check() error {
 }
 
 func (p Plan) checkSLO(slo results.SLO) error {
-	timeout := int64(p.OpTimeout)
 	switch {
 	case slo.Span != results.SpanAcquire && slo.Span != results.SpanRelease && !p.Ledger:
 		return fmt.Errorf("--slo %s: without a ledger there is no whole job and no effect", slo)
-	case slo.LimitNS >= timeout:
+	case slo.LimitNS >= int64(p.OpTimeout):
 		return fmt.Errorf("--slo %s: must be below --op-timeout %v, at which an operation is given up on", slo, p.OpTimeout)
-	case slices.Index(p.SLOs, slo) != slices.IndexFunc(p.SLOs, func(o results.SLO) bool { return o == slo }):
-		return fmt.Errorf("--slo %s: is given twice", slo)
 	}
 	return nil
 }

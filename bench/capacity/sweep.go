@@ -28,22 +28,6 @@ type Progress struct {
 	P99  time.Duration
 }
 
-// Spec is the stack that the plan needs at least, at every value of what it
-// varies.
-func (p Plan) Spec() env.Spec {
-	spec := p.Plan.Spec()
-	for _, v := range p.Vary {
-		for _, value := range v.Values {
-			plan, distance := p.Plan, results.Distance{}
-			v.set(&plan, &distance, value.Number)
-			need := plan.Spec()
-			need.Links = need.Links || distance != results.Distance{}
-			spec = spec.Merge(need)
-		}
-	}
-	return spec
-}
-
 // Sweep finds out what the plan asks for on the stack, and keeps every run in
 // the folder as soon as it is done. before is the record of an earlier start
 // in the same folder, from which it goes on; nil for none. When ctx ends, what

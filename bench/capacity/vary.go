@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"lockcost/bench"
+	"lockcost/env"
 	"lockcost/env/assembly"
 	"lockcost/results"
 	"lockcost/workloads"
@@ -133,6 +134,22 @@ func (v Variation) record() results.Vary {
 		r.Values = append(r.Values, value.Text)
 	}
 	return r
+}
+
+// Spec is the stack that the plan needs at least, at every value of what it
+// varies.
+func (p Plan) Spec() env.Spec {
+	spec := p.Plan.Spec()
+	for _, v := range p.Vary {
+		for _, value := range v.Values {
+			plan, distance := p.Plan, results.Distance{}
+			v.set(&plan, &distance, value.Number)
+			need := plan.Spec()
+			need.Links = need.Links || distance != results.Distance{}
+			spec = spec.Merge(need)
+		}
+	}
+	return spec
 }
 
 // target is what is driven once in every block: a path under one set of
