@@ -25,7 +25,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -o pipefail -c
 
 .DEFAULT_GOAL := help
-.PHONY: help plots paths test bench failover deps test-deps image build lint clean
+.PHONY: help plots paths test bench failover capacity deps test-deps image build lint clean
 
 help:
 	@echo "make plots    install what is missing, measure the four paths, draw the figures"
@@ -33,6 +33,8 @@ help:
 	@echo "make paths    the same for every path there is, at a rate that ZooKeeper keeps too (some ten minutes)"
 	@echo "make failover make the failovers that lose locks, count what each path lets through, draw it"
 	@echo "              (some 35 minutes; QUICK=1: four)"
+	@echo "make capacity find the highest rate at which the four paths keep an SLO, and what WAIT costs at the"
+	@echo "              distances that replicas have (under 20 minutes; QUICK=1: two)"
 	@echo "make test     install what is missing, run the tests against real servers"
 	@echo "make bench    go test -bench, read by benchstat"
 	@echo "make build    bin/lockcost"
@@ -66,6 +68,15 @@ ifndef QUICK
 	$(BIN) plot $(RUN)-time --out plots/$(notdir $(RUN))-time > /dev/null
 endif
 	@echo "Figures: plots/$(notdir $(RUN))*; the experiments: $(RUN)*"
+
+# What is varied is measured at a rate that one small machine keeps quietly.
+VARY           := --vary replica-rtt=0,250us,500us,1ms,2ms,5ms,10ms --rate 300
+CAPACITY_FLAGS ?= --slo p99=5ms $(if $(QUICK),--repeat 1 --step 1s --runs 1 --duration 2s) $(VARY)
+
+capacity: deps build
+	$(BIN) sweep --out $(RUN) $(CAPACITY_FLAGS) || [ $$? -eq 3 ]
+	$(BIN) plot $(RUN) --out plots/$(notdir $(RUN)) > /dev/null
+	@echo "Figures: plots/$(notdir $(RUN)); the sweep: $(RUN)"
 
 # Tests that start and end servers wait most of the time, and go two at once.
 # The others one at a time: those of the load generator would not share a small

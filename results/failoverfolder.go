@@ -25,8 +25,8 @@ func CreateFailover(dir string) (*FailoverFolder, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, describe("make the folder", dir, err)
 	}
-	if _, err := os.Stat(filepath.Join(dir, recordName)); err == nil {
-		return nil, fmt.Errorf("%s already holds a run (%s): name another folder", dir, recordName)
+	if err := holdsNothing(dir, failoverName); err != nil {
+		return nil, err
 	}
 	if err := claim(dir, failoverName, "fault experiments"); err != nil {
 		return nil, err

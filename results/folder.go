@@ -28,17 +28,8 @@ func Create(dir string) (*Folder, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, describe("make the folder", dir, err)
 	}
-	files, err := os.ReadDir(dir)
-	if err != nil {
-		return nil, describe("read the folder", dir, err)
-	}
-	for _, file := range files {
-		if file.Name() == recordName || filepath.Ext(file.Name()) == logExtension {
-			return nil, fmt.Errorf("%s already holds a run (%s): name another folder", dir, file.Name())
-		}
-	}
-	if _, err := os.Stat(filepath.Join(dir, failoverName)); err == nil {
-		return nil, fmt.Errorf("%s already holds fault experiments (%s): name another folder", dir, failoverName)
+	if err := holdsNothing(dir, recordName); err != nil {
+		return nil, err
 	}
 	if err := claim(dir, recordName, "a run"); err != nil {
 		return nil, err

@@ -1,5 +1,3 @@
-//go:build pending
-
 package capacity
 
 import (
@@ -168,7 +166,7 @@ func (s *sweep) closedDone(v bench.Variant) (n int) {
 
 // known is what the steps say so far.
 func known(steps []results.Step) string {
-	low, high := boundary(steps)
+	low, high := results.Boundary(steps)
 	switch {
 	case low == nil && high == nil:
 		return ""

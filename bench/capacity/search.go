@@ -19,7 +19,7 @@ func explore(steps []results.Step, s results.Search) (rate float64, ok bool) {
 			return step.RatePerS, true
 		}
 	}
-	low, high := boundary(steps)
+	low, high := results.Boundary(steps)
 	switch {
 	case low == nil && high == nil:
 		return s.FromPerS, true
@@ -37,27 +37,13 @@ func explore(steps []results.Step, s results.Search) (rate float64, ok bool) {
 // confirm are the steps at the boundary that have fewer runs than were asked
 // for.
 func confirm(steps []results.Step, s results.Search) (rates []float64) {
-	low, high := boundary(steps)
+	low, high := results.Boundary(steps)
 	for _, step := range []*results.Step{low, high} {
 		if step != nil && step.Runs+step.Invalid < s.Runs {
 			rates = append(rates, step.RatePerS)
 		}
 	}
 	return rates
-}
-
-// boundary is the lowest step that did not pass, and the highest below it that
-// did; nil where there is none.
-func boundary(steps []results.Step) (low, high *results.Step) {
-	for i := range steps {
-		switch step := &steps[i]; step.Outcome {
-		case results.StepPassed:
-			low = step
-		case results.StepFailed, results.StepInstrument:
-			return low, step
-		}
-	}
-	return low, nil
 }
 
 // onGrid is the nearest rate that the search uses, rounded to what can be
@@ -75,7 +61,7 @@ func onGrid(rate float64, s results.Search) float64 {
 // whoever waits.
 func expected(steps []results.Step, s results.Search) int {
 	const bisections, doublings = 4, 5
-	low, high := boundary(steps)
+	low, high := results.Boundary(steps)
 	runs := 0
 	switch {
 	case low == nil && high == nil:

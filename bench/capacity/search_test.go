@@ -54,7 +54,7 @@ func TestTheSearchFindsALimitTo5PercentWhereverItLies(t *testing.T) {
 			}
 			return results.StepPassed
 		})
-		low, high := boundary(steps)
+		low, high := results.Boundary(steps)
 		if low == nil || high == nil || low.RatePerS > limit || high.RatePerS <= limit || high.RatePerS > low.RatePerS*(1+precision) {
 			t.Errorf("limit %v: between %+v and %+v", limit, low, high)
 			continue
@@ -70,17 +70,17 @@ func TestTheSearchFindsALimitTo5PercentWhereverItLies(t *testing.T) {
 
 func TestTheSearchEndsAtItsOwnBounds(t *testing.T) {
 	steps, _ := searched(t, madeUp, func(float64) results.StepOutcome { return results.StepPassed })
-	if low, high := boundary(steps); high != nil || low.RatePerS != madeUp.ToPerS || low.Runs < madeUp.Runs {
+	if low, high := results.Boundary(steps); high != nil || low.RatePerS != madeUp.ToPerS || low.Runs < madeUp.Runs {
 		t.Errorf("all passes: %+v, %+v", low, high)
 	}
 	steps, _ = searched(t, madeUp, func(float64) results.StepOutcome { return results.StepFailed })
-	if low, high := boundary(steps); low != nil || high.RatePerS != madeUp.LeastPerS || high.Runs < madeUp.Runs {
+	if low, high := results.Boundary(steps); low != nil || high.RatePerS != madeUp.LeastPerS || high.Runs < madeUp.Runs {
 		t.Errorf("nothing passes: %+v, %+v", low, high)
 	}
 	odd := madeUp
 	odd.ToPerS = 777
 	steps, _ = searched(t, odd, func(float64) results.StepOutcome { return results.StepPassed })
-	if low, _ := boundary(steps); low.RatePerS != 777 {
+	if low, _ := results.Boundary(steps); low.RatePerS != 777 {
 		t.Errorf("the highest rate to try is 777, and %v was", low.RatePerS)
 	}
 }
@@ -92,7 +92,7 @@ func TestTheSearchKeepsTheInstrumentsLimitApart(t *testing.T) {
 		}
 		return results.StepPassed
 	})
-	if low, high := boundary(steps); high.Outcome != results.StepInstrument || low.RatePerS > 5000 {
+	if low, high := results.Boundary(steps); high.Outcome != results.StepInstrument || low.RatePerS > 5000 {
 		t.Errorf("%+v, %+v", low, high)
 	}
 }
@@ -108,7 +108,7 @@ func TestTheSearchEndsInNoise(t *testing.T) {
 			}
 			return results.StepPassed
 		})
-		low, high := boundary(steps)
+		low, high := results.Boundary(steps)
 		if high == nil {
 			t.Fatal("nothing failed")
 		}

@@ -82,6 +82,9 @@ open loop, against a real replicated Redis and a MySQL-family ledger.`,
   # what each path lets through when the primary dies
   lockcost failover --quick
 
+  # how much the paths can take, and what their cost depends on
+  lockcost sweep --slo p99=5ms
+
   # the same figures again, from the folder of a run
   lockcost plot results/20260131T120000Z
 
@@ -113,7 +116,7 @@ open loop, against a real replicated Redis and a MySQL-family ledger.`,
 	root.SetErr(stderr)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(newRun(stdout, stderr), newFailover(stdout, stderr), newPlot(stdout, stderr), newDoctor(stdout, stderr), newEnv(stdout, stderr))
+	root.AddCommand(newRun(stdout, stderr), newFailover(stdout, stderr), newSweep(stdout, stderr), newPlot(stdout, stderr), newDoctor(stdout, stderr), newEnv(stdout, stderr))
 	return root
 }
 

@@ -1,0 +1,146 @@
+package results
+
+import (
+	"fmt"
+	"slices"
+)
+
+// instrumentTries is how many runs that the instrument was at fault in make a
+// step one that it could not drive, where no other run of it counts.
+const instrumentTries = 3
+
+// Step holds a point against an SLO. The runs that count are those that were
+// not invalid and not cut short; the step passes when the upper bound of the
+// SLO's percentile meets it, the rate was achieved and no run was saturated.
+func (c *Capacity) Step(p Point, slo SLO) Step {
+	s := Step{RatePerS: p.RatePerS}
+	var counting []Run
+	for _, run := range p.Runs {
+		switch {
+		case run.Interrupted:
+		case run.Verdict == Invalid:
+			s.Invalid++
+		default:
+			counting = append(counting, run)
+		}
+	}
+	s.Runs = len(counting)
+	s.AchievedPerS = middle(counting, func(r Run) float64 { return r.AchievedPerS })
+	tried := s.Runs + s.Invalid
+	switch {
+	case s.Runs == 0 && s.Invalid >= instrumentTries, s.Runs > 0 && tried >= c.Search.Runs && 2*s.Runs < tried:
+		s.Outcome, s.Reason = StepInstrument, "the instrument could not drive it: "+firstReason(p.Runs, Invalid)
+		return s
+	case s.Runs == 0:
+		s.Outcome = StepUndecided
+		return s
+	}
+	span := p.spanOf(slo)
+	s.bound(counting, span, slo.Percentile)
+	s.Outcome, s.Reason = StepFailed, s.fault(counting, span, slo)
+	if s.Reason == "" {
+		s.Outcome = StepPassed
+	}
+	return s
+}
+
+// spanOf is the span that an SLO is held against: of a path without a lock the
+// whole job in place of the acquire.
+func (p Path) spanOf(slo SLO) SpanName {
+	if slo.Span == SpanAcquire && p.Lockless() {
+		return SpanTotal
+	}
+	return slo.Span
+}
+
+// bound fills in the percentile over the runs and its upper bound.
+func (s *Step) bound(runs []Run, span SpanName, p Percentile) {
+	values := valuesOf(runs, span, p)
+	if len(values) == 0 {
+		return
+	}
+	l := level(values)
+	s.ValueNS = pointer(l.MedianNS)
+	if len(values) < len(runs) {
+		return // a run without the percentile has no bound
+	}
+	if l.HighNS != nil {
+		s.UpperNS = l.HighNS
+		return
+	}
+	greatest := int64(0)
+	for _, run := range runs {
+		own, ok := run.UpperNS[span][p]
+		if !ok {
+			return
+		}
+		greatest = max(greatest, own)
+	}
+	s.UpperNS = &greatest
+}
+
+// fault says why the step does not pass, "" where it does.
+func (s *Step) fault(runs []Run, span SpanName, slo SLO) string {
+	if reason := firstReason(runs, Saturated); reason != "" {
+		return "saturated: " + reason
+	}
+	switch {
+	case s.UpperNS == nil:
+		return fmt.Sprintf("too few operations for an upper bound of the %s %s", span, slo.Percentile.Title())
+	case *s.UpperNS > slo.LimitNS:
+		return fmt.Sprintf("%s %s was %s, at most %s, over %s",
+			span, slo.Percentile.Title(), FormatDuration(*s.ValueNS), FormatDuration(*s.UpperNS), FormatDuration(slo.LimitNS))
+	case s.AchievedPerS < rateShare*s.RatePerS:
+		return fmt.Sprintf("%s/s of %s/s were achieved", FormatRate(s.AchievedPerS), FormatRate(s.RatePerS))
+	}
+	return ""
+}
+
+// firstReason is the first reason of the first run with the verdict; "" where
+// there is none.
+func firstReason(runs []Run, v Verdict) string {
+	for _, run := range runs {
+		if run.Verdict == v && !run.Interrupted {
+			if len(run.Reasons) > 0 {
+				return run.Reasons[0]
+			}
+			return string(v)
+		}
+	}
+	return ""
+}
+
+// middle is the median of what of gives, 0 of no runs.
+func middle(runs []Run, of func(Run) float64) float64 {
+	if len(runs) == 0 {
+		return 0
+	}
+	values := make([]float64, len(runs))
+	for i, run := range runs {
+		values[i] = of(run)
+	}
+	return medianOf(values).center
+}
+
+// knee is the rate with the greatest power, see KneeDefinition; nil where none
+// shows. The steps are in order of rate.
+func knee(steps []Step) *float64 {
+	driven := slices.DeleteFunc(slices.Clone(steps), func(s Step) bool {
+		return s.ValueNS == nil || *s.ValueNS <= 0 || s.Outcome != StepPassed && s.Outcome != StepFailed
+	})
+	const least = 4
+	if len(driven) < least {
+		return nil
+	}
+	best := 0
+	power := func(i int) float64 { return driven[i].RatePerS / float64(*driven[i].ValueNS) }
+	for i := range driven {
+		if power(i) > power(best) {
+			best = i
+		}
+	}
+	if best == len(driven)-1 {
+		return nil // it is still growing
+	}
+	return &driven[best].RatePerS
+}
