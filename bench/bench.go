@@ -14,6 +14,7 @@ import (
 	"lockcost/env"
 	"lockcost/results"
 	"lockcost/workloads"
+	"lockcost/workloads/ledger"
 )
 
 // Bounds on the workers where their number is left to us.
@@ -107,6 +108,16 @@ func (p Plan) Check() error {
 		return fmt.Errorf("--ttl %v: must be at least 1ms, the resolution of PX", p.TTL)
 	case p.Keys < 0:
 		return fmt.Errorf("--keys %d: must be 0, for a fresh key each time, or above", p.Keys)
+	case math.IsNaN(p.Zipf) || p.Zipf < 0 || p.Zipf > maxZipf:
+		return fmt.Errorf("--zipf %v: must be from 0, for keys by turns, to %d", p.Zipf, maxZipf)
+	case p.Zipf > 0 && p.Keys == 0 && p.Orders == 0:
+		return fmt.Errorf("--zipf %v: there is nothing to draw from: give --keys or --orders", p.Zipf)
+	case max(p.Keys, p.Orders) > maxDistinct:
+		return fmt.Errorf("--keys %d, --orders %d: at most %d", p.Keys, p.Orders, maxDistinct)
+	case p.TxRows < 0 || p.TxRows > ledger.MaxRows:
+		return fmt.Errorf("--tx-rows %d: must be from 0 to %d", p.TxRows, ledger.MaxRows)
+	case p.TxRows > 0 && !p.Ledger:
+		return fmt.Errorf("--tx-rows %d: rows are in a ledger, and there is none", p.TxRows)
 	case p.Orders < 0:
 		return fmt.Errorf("--orders %d: must be 0, for a fresh order each time, or above", p.Orders)
 	case p.Orders > 0 && p.Keys > 0:
@@ -179,11 +190,14 @@ func (p Plan) load(seed uint64) load.Plan {
 	if workers == 0 {
 		workers = p.DefaultWorkers()
 	}
+	if p.Clients > 0 {
+		workers = p.Clients
+	}
 	stages := []results.SpanName{results.SpanAcquireService, results.SpanEffect, results.SpanRelease, results.SpanWait}
 	return load.Plan{
 		Rate: p.Rate, Arrivals: p.Arrivals, Seed: seed,
 		Warmup: p.Warmup, Duration: p.Duration,
-		Workers: workers, Timeout: p.OpTimeout, Hold: p.Hold,
+		Workers: workers, Clients: p.Clients, Timeout: p.OpTimeout, Hold: p.Hold,
 		Stages: stages, Classify: classify,
 	}
 }
@@ -202,7 +216,7 @@ func (p Plan) settings() workloads.Settings {
 	return workloads.Settings{
 		OpTimeout: p.OpTimeout, AcquireTimeout: p.AcquireTimeout,
 		WaitReplicas: p.WaitReplicas, WaitTimeout: p.WaitTimeout, TTL: p.TTL,
-		Workers: p.load(0).Workers, Ledger: p.Ledger,
+		Workers: p.load(0).Workers, Ledger: p.Ledger, TxRows: p.TxRows,
 		RedlockNodes: p.RedlockNodes, EtcdNodes: p.EtcdNodes, ZooKeeperNodes: p.ZooKeeperNodes,
 	}
 }

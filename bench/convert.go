@@ -43,7 +43,7 @@ func (p Plan) record() results.Plan {
 	plan := results.Plan{
 		Effect: p.effect(), RatePerS: p.Rate,
 		DurationNS: int64(p.Duration), WarmupNS: int64(p.Warmup), Runs: p.Runs, RepeatInvalid: p.RepeatInvalid,
-		Arrivals: string(p.Arrivals), Workers: p.load(0).Workers, OpTimeoutNS: int64(p.OpTimeout),
+		Arrivals: string(p.Arrivals), Clients: p.Clients, Workers: p.load(0).Workers, OpTimeoutNS: int64(p.OpTimeout),
 		Seed: p.Seed, TTLNS: int64(p.TTL), HoldNS: int64(p.Hold), Keys: p.Keys, Zipf: p.Zipf, TxRows: p.TxRows, Orders: p.Orders,
 		Durability:       string(p.Durability),
 		AcquireTimeoutNS: int64(p.AcquireTimeout),

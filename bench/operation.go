@@ -38,6 +38,10 @@ type task struct {
 	hot        bool   // there are as many orders as keys, which operations take by turns
 	firstOrder int64  // the order of slot 0
 	ttl, hold  time.Duration
+
+	zipf    float64   // exponent by which keys are drawn; 0: taken by turns
+	popular []float64 // of the keys, see popularity; nil where they are taken by turns
+	seed    uint64
 }
 
 // job makes a worker's context, which carries its traces, and its operation.
@@ -88,7 +92,7 @@ func (t *task) underLock(ctx context.Context, order int64, lease lock.Lease) err
 // order is the order of a slot.
 func (t *task) order(slot int64) int64 {
 	if t.hot {
-		slot %= t.distinct
+		slot = t.which(slot)
 	}
 	return t.firstOrder + slot
 }
@@ -112,10 +116,18 @@ func (t *task) effect(ctx context.Context, order int64, token uint64) error {
 	return nil // charged now, or by a holder before us
 }
 
+// which is the key of a slot, among those that there are.
+func (t *task) which(slot int64) int64 {
+	if t.popular != nil {
+		return draw(t.popular, t.seed, slot)
+	}
+	return slot % t.distinct
+}
+
 // key is the lock's key of a slot.
 func (t *task) key(slot int64) string {
 	if t.distinct > 0 {
-		slot %= t.distinct
+		slot = t.which(slot)
 	}
 	buffer := make([]byte, 0, 64)
 	buffer = append(buffer, t.keys...)

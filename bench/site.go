@@ -94,10 +94,14 @@ func (s *site) task(ctx context.Context, session *workloads.Session, n int64) (*
 	t := &task{
 		session: session, ttl: s.plan.TTL, hold: s.plan.Hold, distinct: int64(s.plan.Keys),
 		keys: fmt.Sprintf("%s%d:", s.settings.Prefix, len(s.tasks)), slots: n, firstOrder: s.orders,
+		zipf: s.plan.Zipf, seed: s.plan.Seed,
 	}
 	if hot := int64(s.plan.Orders); hot > 0 {
 		t.distinct, t.hot = hot, true
 		n = min(n, hot)
+	}
+	if t.zipf > 0 {
+		t.popular = popularity(t.distinct, t.zipf)
 	}
 	s.tasks = append(s.tasks, t)
 	if session.Guard == nil {

@@ -179,7 +179,7 @@ func (j *judgement) rate() {
 	// In a system that keeps up, the numbers in flight at both ends differ
 	// by chance, as counts do.
 	chance := 1 + 3*math.Sqrt(float64(in.InFlightAtStart+in.InFlightAtEnd))
-	if j.run.Interrupted || missing <= max((1-rateShare)*due*seconds, chance) {
+	if j.run.Interrupted || j.plan.Clients > 0 || missing <= max((1-rateShare)*due*seconds, chance) {
 		return
 	}
 	achieved := fmt.Sprintf("%.4g/s of %.4g/s were achieved", j.run.AchievedPerS, due)

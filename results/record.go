@@ -38,33 +38,36 @@ const (
 
 // Plan is what was asked for, after defaults.
 type Plan struct {
-	Paths            []string `json:"paths"`  // as named by the user, floors first
-	Effect           Effect   `json:"effect"` //
-	RatePerS         float64  `json:"rate_per_s"`
-	DurationNS       int64    `json:"duration_ns"`    // measured window of one run
-	WarmupNS         int64    `json:"warmup_ns"`      // before the window, not in it
-	Runs             int      `json:"runs"`           // of each path: one in every block
-	RepeatInvalid    int      `json:"repeat_invalid"` // blocks that could be added for invalid runs
-	Arrivals         string   `json:"arrivals"`       // constant or poisson
-	Workers          int      `json:"workers"`        // bound on operations in flight
-	OpTimeoutNS      int64    `json:"op_timeout_ns"`
-	Seed             uint64   `json:"seed"`
-	TTLNS            int64    `json:"ttl_ns"`
-	HoldNS           int64    `json:"hold_ns"`
-	Keys             int      `json:"keys"`    // 0: a fresh key for each operation
-	Zipf             float64  `json:"zipf"`    // exponent by which keys are drawn; 0: taken by turns
-	TxRows           int      `json:"tx_rows"` // rows that each charge's transaction inserts besides
-	Orders           int      `json:"orders"`  // hot orders that operations take by turns, each with its key; 0: a fresh one each
-	AcquireTimeoutNS int64    `json:"acquire_timeout_ns"`
-	WaitReplicas     int      `json:"wait_replicas"`
-	WaitTimeoutNS    int64    `json:"wait_timeout_ns"`
-	ReplicaRTTNS     []int64  `json:"replica_rtt_ns"` // each path that depends on it was run at each
-	ClientRTTNS      []int64  `json:"client_rtt_ns"`
-	RTTJitterNS      int64    `json:"rtt_jitter_ns"`
-	Env              string   `json:"env"`
-	Replicas         int      `json:"replicas"`
-	Sentinels        int      `json:"sentinels"`
-	Durability       string   `json:"durability"` // relaxed or strict; "": every server as it comes
+	Paths         []string `json:"paths"`  // as named by the user, floors first
+	Effect        Effect   `json:"effect"` //
+	RatePerS      float64  `json:"rate_per_s"`
+	DurationNS    int64    `json:"duration_ns"`    // measured window of one run
+	WarmupNS      int64    `json:"warmup_ns"`      // before the window, not in it
+	Runs          int      `json:"runs"`           // of each path: one in every block
+	RepeatInvalid int      `json:"repeat_invalid"` // blocks that could be added for invalid runs
+	Arrivals      string   `json:"arrivals"`       // constant or poisson
+	Workers       int      `json:"workers"`        // bound on operations in flight
+	// Clients is the clients of a closed loop, each of which begins its next
+	// operation when its last has ended; 0 for an open loop.
+	Clients          int     `json:"clients,omitempty"`
+	OpTimeoutNS      int64   `json:"op_timeout_ns"`
+	Seed             uint64  `json:"seed"`
+	TTLNS            int64   `json:"ttl_ns"`
+	HoldNS           int64   `json:"hold_ns"`
+	Keys             int     `json:"keys"`    // 0: a fresh key for each operation
+	Zipf             float64 `json:"zipf"`    // exponent by which keys are drawn; 0: taken by turns
+	TxRows           int     `json:"tx_rows"` // rows that each charge's transaction inserts besides
+	Orders           int     `json:"orders"`  // hot orders that operations take by turns, each with its key; 0: a fresh one each
+	AcquireTimeoutNS int64   `json:"acquire_timeout_ns"`
+	WaitReplicas     int     `json:"wait_replicas"`
+	WaitTimeoutNS    int64   `json:"wait_timeout_ns"`
+	ReplicaRTTNS     []int64 `json:"replica_rtt_ns"` // each path that depends on it was run at each
+	ClientRTTNS      []int64 `json:"client_rtt_ns"`
+	RTTJitterNS      int64   `json:"rtt_jitter_ns"`
+	Env              string  `json:"env"`
+	Replicas         int     `json:"replicas"`
+	Sentinels        int     `json:"sentinels"`
+	Durability       string  `json:"durability"` // relaxed or strict; "": every server as it comes
 	// NotRun are paths of --paths all that could not be run, each with why.
 	NotRun []string `json:"not_run,omitempty"`
 	// Blocks is the order in which the paths were run: one shuffled list of

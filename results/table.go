@@ -289,6 +289,12 @@ func contention(plan Plan) string {
 	if plan.Orders > 0 {
 		text += fmt.Sprintf("; %d hot orders", plan.Orders)
 	}
+	if plan.Zipf > 0 {
+		text += fmt.Sprintf(", drawn by Zipf with exponent %.3g", plan.Zipf)
+	}
+	if plan.TxRows > 0 {
+		text += fmt.Sprintf("; %d more rows in each transaction", plan.TxRows)
+	}
 	if plan.HoldNS > 0 {
 		text += fmt.Sprintf("; each lock held for %s", time.Duration(plan.HoldNS))
 	}

@@ -58,6 +58,7 @@ func (p Path) open(ctx context.Context, stack *env.Stack, s Settings, session *S
 		if session.db, err = ledger.Open(ctx, stack.Ledger, s.Tables, session.LedgerPoolSize); err != nil {
 			return err
 		}
+		session.db.SetRows(s.TxRows)
 		if err := session.db.Fill(ctx); err != nil {
 			return err
 		}

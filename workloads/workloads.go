@@ -62,6 +62,7 @@ type Settings struct {
 	Workers        int           // operations in flight, to size the pools by
 	Ledger         bool
 	Tables         string // prefix of the ledger's tables
+	TxRows         int    // rows that each charge's transaction inserts besides
 	// RedlockNodes, EtcdNodes and ZooKeeperNodes are how many servers are
 	// started; 0 for the defaults.
 	RedlockNodes, EtcdNodes, ZooKeeperNodes int

@@ -168,6 +168,11 @@ func (c *collector) end() time.Duration {
 	if stopped := time.Duration(d.stoppedAt.Load()); stopped > 0 {
 		end = min(end, max(stopped, d.plan.Warmup))
 	}
+	if c, ok := d.schedule.(*closed); ok {
+		if used, early := c.ended(); early {
+			end = min(end, max(used, d.plan.Warmup))
+		}
+	}
 	return end
 }
 
@@ -238,7 +243,7 @@ func (c *collector) keep(place int, d time.Duration) {
 func (c *collector) last() error {
 	d, r := c.driver, c.recording
 	err := c.drain(max(d.clock.Now(), c.from))
-	if planned := windowSlots(d.plan); !d.stopped.Load() && r.Offered != planned {
+	if planned := windowSlots(d.plan); !d.stopped.Load() && d.plan.Clients == 0 && r.Offered != planned {
 		err = errors.Join(err, fmt.Errorf("%d slots were planned, and %d accounted for: this is a bug of the load generator", planned, r.Offered))
 	}
 	return errors.Join(err, c.timer.Close())
@@ -247,6 +252,7 @@ func (c *collector) last() error {
 func (c *collector) finish() *Recording {
 	r, d := c.recording, c.driver
 	r.Interrupted = d.stopped.Load()
+	r.Slots = d.schedule.taken()
 	r.Window = c.end() - d.plan.Warmup
 	early := d.early.Load()
 	r.InWindow += early

@@ -60,6 +60,9 @@ func (d *driver) run(ctx context.Context) (*Recording, error) {
 	}
 	d.ctx = context.WithoutCancel(ctx)
 	d.clock = timer.NewClock()
+	if c, ok := d.schedule.(*closed); ok {
+		c.clock = d.clock
+	}
 	d.pauses = &pauses{clock: d.clock, keep: d.plan.Timeout + d.plan.Hold + drainMargin}
 	stop, err := d.watch()
 	if err != nil {
@@ -70,7 +73,7 @@ func (d *driver) run(ctx context.Context) (*Recording, error) {
 	if err != nil {
 		return nil, fmt.Errorf("starting the load generator: %w", err)
 	}
-	for d.gate.started.Load() < firstWorkers && d.gate.reserve() {
+	for d.gate.started.Load() < int64(max(firstWorkers, d.plan.Clients)) && d.gate.reserve() {
 		d.startWorker()
 	}
 	finished := make(chan struct{})

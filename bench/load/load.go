@@ -55,6 +55,12 @@ type Plan struct {
 	Count    int64         // when above 0, the window ends after this many arrivals instead
 	Workers  int           // most operations in flight, 1 to MaxWorkers
 	Timeout  time.Duration // an operation is given up on this long after its due time
+	// Clients, above 0, makes a closed loop of it, for comparison with the open
+	// one: so many workers, which must be Workers, each of which begins its
+	// next operation when its last has ended. Nothing is late or queued then,
+	// and Rate only bounds how many operations there are: Rate × (Warmup +
+	// Duration).
+	Clients int
 	// Hold is how long each operation holds on purpose; it is added to the
 	// deadline, not to the time in which a slot must start.
 	Hold time.Duration
@@ -156,6 +162,8 @@ type Recording struct {
 	Done      int64
 	Refused   map[string]int64 // by kind
 	Failed    map[string]int64 // by kind
+	// Slots is how many operations were begun or expired, warm-up included.
+	Slots int64
 	// InWindow is the operations that completed inside the measured window,
 	// whenever they were due. Where the system keeps up it is about Offered;
 	// the rest was left in flight when the window ended.
@@ -184,6 +192,10 @@ func (p Plan) Check() error {
 		return fmt.Errorf("duration %v: must be above 0", p.Duration)
 	case p.Timeout <= 0:
 		return fmt.Errorf("operation timeout %v: must be above 0", p.Timeout)
+	case p.Clients < 0 || p.Clients > 0 && p.Clients != p.Workers:
+		return fmt.Errorf("clients %d: must be 0, for an open loop, or as many as there are workers (%d)", p.Clients, p.Workers)
+	case p.Clients > 0 && p.Count > 0:
+		return fmt.Errorf("count %d: a closed loop ends by the clock", p.Count)
 	case p.Hold < 0:
 		return fmt.Errorf("hold %v: must not be negative", p.Hold)
 	case len(p.Stages) > MaxStages:

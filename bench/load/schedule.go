@@ -14,9 +14,14 @@ type schedule interface {
 	// next claims the next slot and says when it is due, since the start of
 	// the run. ok is false when there are no more.
 	next() (slot int64, due time.Duration, ok bool)
+	// taken is how many slots have been claimed so far.
+	taken() int64
 }
 
 func newSchedule(p Plan) schedule {
+	if p.Clients > 0 {
+		return newClosed(p)
+	}
 	if p.Arrivals == Poisson {
 		return &poisson{
 			rate:   p.Rate,
@@ -50,6 +55,8 @@ func (c *constant) next() (int64, time.Duration, bool) {
 	}
 	return slot, c.due(slot), true
 }
+
+func (c *constant) taken() int64 { return min(c.claimed.Load(), c.slots) }
 
 // due is slot × 10¹² / rateMilli, in 128 bits: the product alone overflows
 // 64 bits after a few hours.
@@ -97,10 +104,18 @@ func (p *poisson) next() (int64, time.Duration, bool) {
 	return p.slot - 1, due, true
 }
 
-// Slots is the number of arrivals in the plan, warm-up included.
+func (p *poisson) taken() int64 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.slot
+}
+
+// Slots is the number of arrivals in the plan, warm-up included; of a closed
+// loop the most that there can be.
 func Slots(p Plan) int64 { return WarmupSlots(p) + windowSlots(p) }
 
-// WarmupSlots is the number of arrivals before the measured window.
+// WarmupSlots is the number of arrivals before the measured window. Of a closed
+// loop it is not known beforehand, and 0.
 func WarmupSlots(p Plan) int64 {
 	warmup, _ := count(p)
 	return warmup
@@ -113,9 +128,12 @@ func windowSlots(p Plan) int64 {
 
 func count(p Plan) (warmup, window int64) {
 	s := newSchedule(p)
-	if c, ok := s.(*constant); ok {
-		warmup = c.before(p.Warmup)
-		return warmup, c.slots - warmup
+	switch s := s.(type) {
+	case *closed:
+		return 0, s.slots
+	case *constant:
+		warmup = s.before(p.Warmup)
+		return warmup, s.slots - warmup
 	}
 	for {
 		switch _, due, ok := s.next(); {

@@ -66,6 +66,14 @@ func (w *worker) run() {
 		if !ok {
 			return
 		}
+		if d.plan.Clients > 0 {
+			if !inside {
+				d.gate.enter()
+				inside = true
+			}
+			w.do(slot, due, onTime)
+			continue
+		}
 		now := d.clock.Now()
 		late := onTime
 		if now >= due {

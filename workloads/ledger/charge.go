@@ -159,7 +159,10 @@ func (d *DB) write(ctx context.Context, conn *sql.Conn, c charge) error {
 	}
 	_, err = conn.ExecContext(ctx, "INSERT INTO "+d.tables.charges+" (order_id, attempt, token) VALUES (?, ?, ?)",
 		c.order, c.attempt, c.token)
-	return err
+	if err != nil {
+		return err
+	}
+	return d.writeRows(ctx, conn, c.order)
 }
 
 // resolve finds out whether a COMMIT without a reply was executed.

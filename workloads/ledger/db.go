@@ -6,6 +6,7 @@ import (
 	"database/sql/driver"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"time"
 
 	"github.com/go-sql-driver/mysql"
@@ -30,6 +31,8 @@ type DB struct {
 	gate   *pool.Gate
 	cfg    *mysql.Config
 	tables names
+	items  string // the statement that inserts the rows beside a charge's own; "" for none
+	rows   int
 }
 
 // Open prepares a session of at most size connections with the ledger, on
@@ -79,8 +82,7 @@ func newPool(cfg *mysql.Config, size int) (*sql.DB, error) {
 
 // check asks for the tables, and for the bounds on connections.
 func (d *DB) check(ctx context.Context, size int) error {
-	t := d.tables
-	_, err := d.pool.ExecContext(ctx, fmt.Sprintf("SELECT 1 FROM %s, %s, %s, %s LIMIT 0", t.orders, t.charges, t.markers, t.tokens))
+	_, err := d.pool.ExecContext(ctx, "SELECT 1 FROM "+strings.Join(d.tables.all(), ", ")+" LIMIT 0")
 	if err != nil {
 		return explain(d.cfg, err)
 	}

@@ -12,7 +12,7 @@ var validPrefix = regexp.MustCompile(`^[a-z0-9_]{1,40}$`)
 
 // names is the tables of one prefix, quoted for use in a statement.
 type names struct {
-	orders, charges, markers, tokens string
+	orders, charges, markers, tokens, items string
 }
 
 func newNames(prefix string) (names, error) {
@@ -20,7 +20,7 @@ func newNames(prefix string) (names, error) {
 		return names{}, fmt.Errorf("ledger: table prefix %q: 1 to 40 of a-z, 0-9 and _ are allowed", prefix)
 	}
 	quote := func(name string) string { return "`" + prefix + name + "`" }
-	return names{quote("orders"), quote("charges"), quote("markers"), quote("tokens")}, nil
+	return names{quote("orders"), quote("charges"), quote("markers"), quote("tokens"), quote("items")}, nil
 }
 
 // absent is the name of a table that nobody has: 64 random bits are in it.
@@ -29,7 +29,7 @@ func (n names) absent() string {
 }
 
 func (n names) all() []string {
-	return []string{n.orders, n.charges, n.markers, n.tokens}
+	return []string{n.orders, n.charges, n.markers, n.tokens, n.items}
 }
 
 // create returns the statements that make the tables.
@@ -57,6 +57,13 @@ func (n names) create() []string {
 		) ENGINE=InnoDB`,
 		`CREATE TABLE ` + n.tokens + ` (
 			id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY
+		) ENGINE=InnoDB`,
+		`CREATE TABLE ` + n.items + ` (
+			id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY,
+			order_id BIGINT NOT NULL,
+			line INT NOT NULL,
+			text CHAR(100) NOT NULL,
+			KEY (order_id)
 		) ENGINE=InnoDB`,
 	}
 }

@@ -72,6 +72,10 @@ An acquire is one attempt, refused at once where the lock is held. With
   # ten locks that are fought for, each held for 5 ms: queues against retries
   lockcost run --paths setnx,redlock,etcd,zookeeper --keys 10 --hold 5ms --acquire-timeout 1s
 
+  # keys of which some are much asked for, and transactions of some size
+  lockcost run --paths setnx,fencing --keys 1000 --zipf 1.1
+  lockcost run --paths setnx,idempotent --tx-rows 20
+
   # one hot order, fenced and not
   lockcost run --paths setnx,fencing,optimistic --orders 1
 
@@ -119,7 +123,9 @@ func (f *runFlags) flags(c *cobra.Command) {
 	set.DurationVar(&p.TTL, "ttl", p.TTL, "of the locks")
 	set.DurationVar(&p.Hold, "hold", p.Hold, "how long each lock is held on purpose")
 	set.IntVar(&p.Keys, "keys", p.Keys, "number of lock keys to contend for (0: a fresh key each time)")
+	set.Float64Var(&p.Zipf, "zipf", p.Zipf, "exponent by which --keys or --orders are drawn: the k-th as often as 1/k^zipf (0: by turns)")
 	set.IntVar(&p.Orders, "orders", p.Orders, "number of hot orders that operations take by turns, each with its own key (0: a fresh order each time)")
+	set.IntVar(&p.TxRows, "tx-rows", p.TxRows, "rows of 100 bytes that each charge's transaction inserts beside its own")
 	set.DurationVar(&p.AcquireTimeout, "acquire-timeout", p.AcquireTimeout, "how long to go on trying for a held lock (0: one attempt)")
 	set.IntVar(&p.WaitReplicas, "wait-replicas", p.WaitReplicas, "replicas that WAIT waits for; as many are started at least")
 	set.DurationVar(&p.WaitTimeout, "wait-timeout", p.WaitTimeout, "of WAIT; whole milliseconds, at least 1ms")
