@@ -87,8 +87,13 @@ func TestKilledInsideTheTransaction(t *testing.T) {
 	f := newFixture(t)
 	lock := f.lockRow(t, 1)
 	done := start(t.Context(), f.UniqueKey(), mustRead(t, f.UniqueKey(), 1, 0))
+	killed := int64(0)
 	for range 1 + maxLost { // the retry is killed too
-		id := f.awaitStatements(t, "UPDATE", 1)[0] // its marker is inserted
+		id := killed
+		for id == killed { // a killed connection is listed until it has ended
+			id = f.awaitStatements(t, "UPDATE", 1)[0] // its marker is inserted
+		}
+		killed = id
 		if err := f.tables.exec(t.Context(), "KILL CONNECTION "+strconv.FormatInt(id, 10)); err != nil {
 			t.Fatal(err)
 		}
