@@ -25,6 +25,7 @@ type Ground struct {
 	variants []Variant
 	notRun   []string // variants that were left out, and why
 	openings map[string]*results.Opening
+	held     map[string]map[string]float64 // bytes by path and server
 }
 
 // NewGround checks that every path of the plan, at every distance, can be
@@ -36,7 +37,7 @@ func NewGround(ctx context.Context, plan Plan, stack *env.Stack, watch func(step
 	if err != nil {
 		return nil, err
 	}
-	g := &Ground{site: site, watch: watch, notRun: plan.NotRun, openings: map[string]*results.Opening{}}
+	g := &Ground{site: site, watch: watch, notRun: plan.NotRun, openings: map[string]*results.Opening{}, held: map[string]map[string]float64{}}
 	if err := g.look(ctx); err != nil {
 		return nil, errors.Join(err, g.Leave(ctx))
 	}
@@ -64,7 +65,10 @@ func (g *Ground) look(ctx context.Context) error {
 	if err := g.open(ctx); err != nil {
 		return err
 	}
-	return g.heat(ctx)
+	if err := g.heat(ctx); err != nil {
+		return err
+	}
+	return g.hold(ctx)
 }
 
 // Leave removes the keys and tables of what was driven, and nothing else.
@@ -89,6 +93,7 @@ func (g *Ground) Entry(v Variant) results.Path {
 	entry := v.entry()
 	entry.Durability = g.site.durability(v.Path, g.Environment)
 	entry.SessionOpen = g.openings[v.Label()]
+	entry.HeldLockBytes = g.held[v.Path.Label()]
 	return entry
 }
 
@@ -131,6 +136,22 @@ func (g *Ground) open(ctx context.Context) error {
 			return err
 		}
 		g.openings[v.Label()] = opening
+	}
+	return nil
+}
+
+// hold measures the memory that a held lock takes, of each path once.
+func (g *Ground) hold(ctx context.Context) error {
+	for _, v := range g.variants {
+		if _, done := g.held[v.Path.Label()]; done {
+			continue
+		}
+		g.watch("measuring the memory that a held lock takes: " + v.Path.Label())
+		bytes, err := g.site.heldBytes(ctx, v)
+		if err != nil {
+			return err
+		}
+		g.held[v.Path.Label()] = bytes
 	}
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 
 	"lockcost/bench/load"
 	"lockcost/env"
+	"lockcost/env/usage"
 	"lockcost/results"
 	"lockcost/workloads"
 	"lockcost/workloads/ledger"
@@ -27,6 +28,7 @@ type site struct {
 	tables   *ledger.Tables // nil without a ledger
 	orders   int64          // next order that is not yet seeded
 	tasks    []*task        // so far, each with keys of its own
+	meter    *usage.Meter   // of what the servers use
 }
 
 // cleanupTimeout bounds the removal of keys and tables, also after Ctrl-C.
@@ -36,7 +38,7 @@ func newSite(ctx context.Context, plan Plan, stack *env.Stack) (*site, error) {
 	var id [4]byte
 	rand.Read(id[:]) // never fails, see its documentation
 	name := hex.EncodeToString(id[:])
-	s := &site{plan: plan, stack: stack, settings: plan.settings()}
+	s := &site{plan: plan, stack: stack, settings: plan.settings(), meter: usage.NewMeter(stack)}
 	s.settings.Prefix = "lockcost:" + name + ":"
 	s.settings.Tables = "lockcost_" + name + "_"
 	if !plan.Ledger {
@@ -52,9 +54,9 @@ func newSite(ctx context.Context, plan Plan, stack *env.Stack) (*site, error) {
 func (s *site) leave(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
 	defer cancel()
-	var errs []error
+	errs := []error{s.meter.Close()}
 	if s.stack.Ours {
-		return s.tables.Close()
+		return errors.Join(append(errs, s.tables.Close())...)
 	}
 	if s.tables != nil {
 		if err := s.tables.Drop(ctx); err != nil {
@@ -248,12 +250,17 @@ func (s *site) drive(ctx context.Context, r *ready, observe func(Second) error) 
 	if err != nil {
 		return nil, err
 	}
+	pools := newConnections(r)
+	r.plan.Sample = pools.sample
+	before := s.meter.Read(ctx)
 	recording, err := load.Run(ctx, r.plan, r.task.job)
 	if recording == nil {
 		_ = observed(new(results.Run)) // there is no run for it to be about
 		return nil, fmt.Errorf("path %s: %w", r.path.Label(), err)
 	}
 	m.run = toRun(recording)
+	m.run.Resources = toResources(s.used(ctx, before), recording)
+	m.run.Connections = pools.results()
 	err = errors.Join(err, observed(&m.run))
 	m.run.Instrument.PoolSize = r.session.PoolSize
 	m.run.Instrument.LedgerPoolSize = r.session.LedgerPoolSize
@@ -261,6 +268,13 @@ func (s *site) drive(ctx context.Context, r *ready, observe func(Second) error) 
 	m.run.Instrument.PoolWaitNS, m.run.Instrument.LedgerPoolWaitNS = int64(lockWait), int64(ledgerWait)
 	m.run.Renewals = toRenewals(r.session)
 	return m, err
+}
+
+// used is what the servers have used since before.
+func (s *site) used(ctx context.Context, before usage.Usage) usage.Usage {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
+	defer cancel()
+	return s.meter.Read(ctx).Since(before)
 }
 
 // close ends the session's connections.

@@ -71,6 +71,28 @@ func (e Etcd) ask(ctx context.Context, c *http.Client, addr, path, token string,
 	return nil
 }
 
+// Metrics is what the member at addr counts, in Prometheus's text format. ctx
+// bounds it, and so does 3 s.
+func (e Etcd) Metrics(ctx context.Context, addr string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
+	defer cancel()
+	transport := &http.Transport{TLSClientConfig: e.TLS.Clone(), DisableKeepAlives: true}
+	q, err := http.NewRequestWithContext(ctx, http.MethodGet, e.url(addr)+"/metrics", nil)
+	if err != nil {
+		return "", err
+	}
+	answer, err := (&http.Client{Transport: transport}).Do(q)
+	if err != nil {
+		return "", err
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(answer.Body, replyBytes))
+	if err == nil && answer.StatusCode != http.StatusOK {
+		err = fmt.Errorf("/metrics: %s", answer.Status)
+	}
+	return string(text), err
+}
+
 func (e Etcd) url(addr string) string {
 	if e.TLS != nil {
 		return "https://" + addr

@@ -337,6 +337,7 @@ type Instrument struct {
 	PauseMaxNS       int64   `json:"pause_max_ns"`
 	Polled           bool    `json:"polled"`         // the driver never slept: it polled its network and its clock
 	CPUBusyRatio     float64 `json:"cpu_busy_ratio"` // of the driver's CPUs, 0 to 1; what it took to poll not counted
+	CPUNS            int64   `json:"cpu_ns"`         // the same as a time, over the window
 	GapCV            float64 `json:"gap_cv"`         // coefficient of variation of the gaps between starts; 0 for even, 1 for Poisson
 	Overflow         int64   `json:"overflow"`       // samples above the histograms' range
 	SchedP99NS       int64   `json:"sched_latency_p99_ns"`

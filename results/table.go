@@ -28,6 +28,7 @@ func WriteTable(w io.Writer, r *Record) error {
 		t.outcomes()
 	}
 	t.openings()
+	t.resources()
 	t.floors()
 	t.notes()
 	return out.Flush()

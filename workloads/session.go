@@ -223,6 +223,26 @@ func (s *Session) PoolWaits() (lock, ledger time.Duration) {
 	return lock, ledger
 }
 
+// LockInUse is how many connections of the lock clients are in use; of etcd
+// and ZooKeeper, whose sessions all operations share, it is not known, and 0.
+func (s *Session) LockInUse() (n int) {
+	if s.redis != nil {
+		n = s.redis.InUse()
+	}
+	for _, c := range s.independents {
+		n += c.InUse()
+	}
+	return n
+}
+
+// LedgerInUse is how many connections to the ledger are in use.
+func (s *Session) LedgerInUse() int {
+	if s.db == nil {
+		return 0
+	}
+	return s.db.InUse()
+}
+
 // Renewals are those of locks that a watchdog has held so far; ok is false
 // where there is none.
 func (s *Session) Renewals() (r lock.Renewals, ok bool) {

@@ -63,7 +63,7 @@ func (d *driver) run(ctx context.Context) (*Recording, error) {
 	if c, ok := d.schedule.(*closed); ok {
 		c.clock = d.clock
 	}
-	d.pauses = &pauses{clock: d.clock, keep: d.plan.Timeout + d.plan.Hold + drainMargin}
+	d.pauses = &pauses{clock: d.clock, keep: d.plan.Timeout + d.plan.Hold + drainMargin, sample: d.plan.Sample}
 	stop, err := d.watch()
 	if err != nil {
 		return nil, fmt.Errorf("starting the load generator: %w", err)
@@ -139,6 +139,8 @@ func (d *driver) collect(ctx context.Context, c *collector, finished <-chan stru
 			if at < end {
 				at = min(at+time.Second, end)
 				tick.Reset(at - d.clock.Now())
+			} else {
+				d.pauses.windowEnds()
 			}
 		}
 	}

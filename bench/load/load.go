@@ -75,6 +75,12 @@ type Plan struct {
 	// the run. Nil is allowed.
 	Observe func(Interval) error
 
+	// Sample, where it is not nil, is called about each millisecond of the
+	// window, at random times, by what keeps the driver's time: it must be
+	// done in well under a microsecond. A driver that is Unwatched and sleeps
+	// takes none.
+	Sample func()
+
 	// Sleep has the driver sleep whenever it has nothing to do, as it must
 	// where servers may run on its CPUs: it would starve them.
 	Sleep bool

@@ -19,6 +19,8 @@ const (
 	// is ordinary lag, and judged as that. A pause is found up to a tick
 	// shorter than it was.
 	pauseFloor = time.Millisecond
+
+	sampleEvery = time.Millisecond // on average
 )
 
 // pause is a stretch in which the driver stood still.
@@ -30,7 +32,12 @@ type pauses struct {
 	keep  time.Duration
 	clock *timer.Clock
 
+	// sample, where it is not nil, is called about each millisecond of the
+	// window, at random times.
+	sample func()
+
 	mu      sync.Mutex
+	next    time.Duration // time of the next sample; 0 outside of the window
 	seen    time.Duration // until when it is known what happened
 	recent  []pause
 	count   int64
@@ -42,6 +49,10 @@ func (p *pauses) note(from, to time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.seen = to
+	if p.next > 0 && to >= p.next {
+		p.next = to + sampleEvery/2 + rand.N(sampleEvery)
+		p.sample()
+	}
 	if late := to - from; late > pauseFloor {
 		p.recent = append(p.recent, pause{from, to})
 		p.count++
@@ -62,11 +73,22 @@ func (p *pauses) list() []pause {
 	return listed
 }
 
-// restart counts anew from the start of the measured window.
+// restart counts anew from the start of the measured window, and begins to
+// sample.
 func (p *pauses) restart() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.count, p.longest = 0, 0
+	if p.sample != nil {
+		p.next = p.clock.Now()
+	}
+}
+
+// windowEnds takes no more samples.
+func (p *pauses) windowEnds() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.next = 0
 }
 
 // total is the number of pauses and the longest.

@@ -48,6 +48,7 @@ func (d *driver) readUsage() usage {
 func (u usage) since(before usage, in *results.Instrument) {
 	// GOMAXPROCS is the number of CPUs that it is confined to.
 	if elapsed := u.at.Sub(before.at); elapsed > 0 {
+		in.CPUNS = int64(u.cpu - before.cpu)
 		in.CPUBusyRatio = float64(u.cpu-before.cpu) / float64(elapsed) / float64(runtime.GOMAXPROCS(0))
 	}
 	in.GCCycles = int64(u.cycles - before.cycles)

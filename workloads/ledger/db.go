@@ -132,6 +132,9 @@ func (d *DB) Close() error { return d.pool.Close() }
 // added up.
 func (d *DB) PoolWait() time.Duration { return d.gate.Waited() }
 
+// InUse is how many connections are in use.
+func (d *DB) InUse() int { return d.gate.InUse() }
+
 // stage runs f with a place among the session's connections.
 func (d *DB) stage(ctx context.Context, f func() error) error {
 	if err := d.gate.Enter(ctx); err != nil {

@@ -169,6 +169,9 @@ func (c *Client) Name() string { return c.name }
 // added up.
 func (c *Client) PoolWait() time.Duration { return c.gate.Waited() }
 
+// InUse is how many connections are in use.
+func (c *Client) InUse() int { return c.gate.InUse() }
+
 // PoolSize is the number of connections.
 func (c *Client) PoolSize() int { return c.gate.Size() }
 

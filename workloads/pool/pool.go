@@ -47,6 +47,9 @@ func NewGate(size int) *Gate {
 // Size is the number of holders it admits at once.
 func (g *Gate) Size() int { return cap(g.slots) }
 
+// InUse is the number of holders now.
+func (g *Gate) InUse() int { return len(g.slots) }
+
 // Waited is how long callers have stood in line so far, added up.
 func (g *Gate) Waited() time.Duration { return time.Duration(g.waited.Load()) }
 
