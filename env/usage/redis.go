@@ -73,8 +73,15 @@ func (r Reading) memory(info map[string]string) {
 	}
 }
 
-// replication is apart from what clients send and receive since Redis 7.0.
+// replication is told apart since Redis 7.0, and is in the totals too, which it
+// is taken off: what is left is clients'.
 func (r Reading) replication(info map[string]string) {
+	for counter, field := range map[Counter]string{BytesIn: "total_net_repl_input_bytes", BytesOut: "total_net_repl_output_bytes"} {
+		v, err := strconv.ParseFloat(info[field], 64)
+		if _, known := r.Values[counter]; known && err == nil {
+			r.Values[counter] -= v
+		}
+	}
 	field := "total_net_repl_output_bytes"
 	if info["role"] == "slave" {
 		field = "total_net_repl_input_bytes"
