@@ -1,0 +1,55 @@
+package planning
+
+import (
+	"slices"
+
+	"lockcost/results"
+)
+
+// Check is a measured level, predicted from all others of its path.
+type Check struct {
+	Path        string             `json:"path"` // with its distance
+	RatePerS    float64            `json:"rate_per_s"`
+	Span        results.SpanName   `json:"span"`
+	Percentile  results.Percentile `json:"percentile"`
+	PredictedNS int64              `json:"predicted_ns"`
+	MeasuredNS  int64              `json:"measured_ns"`
+	ErrorRatio  float64            `json:"error_ratio"`       // predicted over measured, less 1
+	Overlap     *bool              `json:"intervals_overlap"` // nil where one has no interval
+}
+
+// leaveOneOut predicts each interior rate of each distance from the others.
+func leaveOneOut(_ string, own []point) (checks []Check) {
+	var seen []results.Distance
+	for _, p := range own {
+		d := p.path.Distance()
+		if slices.Contains(seen, d) {
+			continue
+		}
+		seen = append(seen, d)
+		for _, span := range []results.SpanName{results.SpanAcquire, results.SpanTotal} {
+			for _, percentile := range []results.Percentile{results.P50, results.P99} {
+				c, _ := curveOf(atDistance(own, d), span, percentile)
+				for i := 1; i < len(c)-1; i++ {
+					rest := slices.Delete(slices.Clone(c), i, i+1)
+					e, err := rest.at(c[i].ratePerS)
+					if err != nil {
+						continue
+					}
+					checks = append(checks, check(p.path.Label(), c[i], span, percentile, e))
+				}
+			}
+		}
+	}
+	return checks
+}
+
+func check(l string, k knot, span results.SpanName, p results.Percentile, e Estimate) Check {
+	c := Check{Path: l, RatePerS: k.ratePerS, Span: span, Percentile: p, PredictedNS: e.MedianNS, MeasuredNS: k.level.MedianNS}
+	c.ErrorRatio = float64(e.MedianNS)/float64(max(1, k.level.MedianNS)) - 1
+	if e.LowNS != nil && e.HighNS != nil && k.level.LowNS != nil && k.level.HighNS != nil {
+		overlap := *e.LowNS <= *k.level.HighNS && *k.level.LowNS <= *e.HighNS
+		c.Overlap = &overlap
+	}
+	return c
+}
