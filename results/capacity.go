@@ -151,8 +151,9 @@ type Step struct {
 	Invalid      int     `json:"invalid_runs"`
 	// ValueNS is the SLO's percentile: its median over the runs. UpperNS is
 	// the upper bound that is held against the SLO: of the interval over the
-	// runs where there are enough for one, else the greatest of the runs' own
-	// upper bounds (Run.UpperNS). Nil where there is none.
+	// runs where there are enough for one, else the median of the runs' own
+	// upper bounds (Run.UpperNS). Nil where there is none, as runs were
+	// saturated or too short.
 	ValueNS *int64      `json:"value_ns"`
 	UpperNS *int64      `json:"upper_ns"`
 	Outcome StepOutcome `json:"outcome"`

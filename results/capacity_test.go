@@ -59,11 +59,16 @@ func TestAStepPassesOnlyWhereItsUpperBoundDoes(t *testing.T) {
 	}{
 		"bound at the limit":                {[]Run{good}, StepPassed, ""},
 		"bound just over it":                {[]Run{stepRun(0, 1000, 4e6, 5e6+1)}, StepFailed, "over 5.00 ms"},
-		"one of two over it":                {[]Run{good, stepRun(1, 1000, 4e6, 6e6)}, StepFailed, "over"},
+		"two of three over it":              {[]Run{good, stepRun(1, 1000, 4e6, 6e6), stepRun(2, 1000, 4e6, 7e6)}, StepFailed, "at most 6.00 ms"},
+		"one of three over it":              {[]Run{good, stepRun(1, 1000, 9e6, 9e6), good}, StepPassed, ""},
+		"nine runs, one over the limit":     {append(repeated(8, good), stepRun(8, 1000, 51e5, 6e6)), StepPassed, ""},
+		"nine runs, two over the limit":     {append(repeated(7, good), stepRun(7, 1000, 51e5, 6e6), stepRun(8, 1000, 52e5, 6e6)), StepFailed, "at most 5.10 ms"},
 		"six runs have an interval":         {repeated(6, stepRun(0, 1000, 4e6, 9e6)), StepPassed, ""},
 		"six runs, one over the limit":      {append(repeated(5, good), stepRun(5, 1000, 51e5, 6e6)), StepFailed, "at most 5.10 ms"},
 		"not achieved":                      {[]Run{slow}, StepFailed, "980/s of 1,000/s"},
-		"saturated":                         {append(repeated(6, good), saturated), StepFailed, "saturated: 900/s"},
+		"one of seven saturated":            {append(repeated(6, good), saturated), StepFailed, "saturated: 900/s"},
+		"one of nine saturated":             {append(repeated(8, good), saturated), StepPassed, ""},
+		"saturated":                         {[]Run{saturated}, StepFailed, "saturated: 900/s"},
 		"without an upper bound":            {[]Run{unbounded}, StepFailed, "too few operations"},
 		"without the percentile":            {[]Run{few}, StepFailed, "too few operations"},
 		"disturbed once":                    {[]Run{invalid}, StepUndecided, ""},
@@ -244,7 +249,7 @@ func TestTheLineThroughWaitIsFoundInBlocks(t *testing.T) {
 		if at := s.Values[1]; at.Cost == nil || at.Cost.DeltaNS != 1100e3 || at.Level.N != 6 {
 			t.Errorf("at 1 ms: %+v", at)
 		}
-		if text := s.LineText(); !strings.Contains(text, "100 µs [100 µs, 100 µs] + 1 [1, 1] × replica-rtt") {
+		if text := s.LineText(); !strings.Contains(text, "100 µs [100 µs, 100 µs] plus 1 [1, 1] × replica-rtt") {
 			t.Error(text)
 		}
 	}

@@ -2,6 +2,7 @@ package results
 
 import (
 	"fmt"
+	"math"
 	"slices"
 )
 
@@ -11,7 +12,8 @@ const instrumentTries = 3
 
 // Step holds a point against an SLO. The runs that count are those that were
 // not invalid and not cut short; the step passes when the upper bound of the
-// SLO's percentile meets it, the rate was achieved and no run was saturated.
+// SLO's percentile meets it and the rate was achieved. A saturated run has a
+// percentile without a bound.
 func (c *Capacity) Step(p Point, slo SLO) Step {
 	s := Step{RatePerS: p.RatePerS}
 	var counting []Run
@@ -36,8 +38,8 @@ func (c *Capacity) Step(p Point, slo SLO) Step {
 		return s
 	}
 	span := p.spanOf(slo)
-	s.bound(counting, span, slo.Percentile)
-	s.Outcome, s.Reason = StepFailed, s.fault(counting, span, slo)
+	lacking := s.bound(counting, span, slo.Percentile)
+	s.Outcome, s.Reason = StepFailed, s.fault(counting, span, slo, lacking)
 	if s.Reason == "" {
 		s.Outcome = StepPassed
 	}
@@ -53,40 +55,54 @@ func (p Path) spanOf(slo SLO) SpanName {
 	return slo.Span
 }
 
-// bound fills in the percentile over the runs and its upper bound.
-func (s *Step) bound(runs []Run, span SpanName, p Percentile) {
-	values := valuesOf(runs, span, p)
-	if len(values) == 0 {
-		return
-	}
-	l := level(values)
-	s.ValueNS = pointer(l.MedianNS)
-	if len(values) < len(runs) {
-		return // a run without the percentile has no bound
-	}
-	if l.HighNS != nil {
-		s.UpperNS = l.HighNS
-		return
-	}
-	greatest := int64(0)
+// bound fills in the percentile over the runs and its upper bound: the high end
+// of the order-statistic interval of the median, which of 6 to 8 runs is the
+// greatest and of 9 the second; with fewer runs than an interval needs the
+// median of the runs' own upper bounds. A bound that a saturated run makes
+// endless is nil. It returns how many runs lack the percentile.
+func (s *Step) bound(runs []Run, span SpanName, p Percentile) (lacking int) {
+	var values, own []float64
 	for _, run := range runs {
-		own, ok := run.UpperNS[span][p]
-		if !ok {
-			return
+		ns, ok := run.Spans[span].At(p)
+		upper, okUpper := run.UpperNS[span][p]
+		switch {
+		case run.Verdict == Saturated:
+			values, own = append(values, math.Inf(1)), append(own, math.Inf(1))
+		case ok && okUpper:
+			values, own = append(values, float64(ns)), append(own, float64(upper))
+		default:
+			lacking++
 		}
-		greatest = max(greatest, own)
 	}
-	s.UpperNS = &greatest
+	if len(values) == 0 || lacking > 0 {
+		return lacking
+	}
+	over := medianOf(values)
+	s.ValueNS = finite(over.center)
+	if over.bounded {
+		s.UpperNS = finite(over.high)
+	} else {
+		slices.Sort(own)
+		s.UpperNS = finite(own[len(own)/2])
+	}
+	return 0
+}
+
+// finite is the number rounded, nil for an endless one.
+func finite(x float64) *int64 {
+	if math.IsInf(x, 0) || math.IsNaN(x) {
+		return nil
+	}
+	return pointer(round(x))
 }
 
 // fault says why the step does not pass, "" where it does.
-func (s *Step) fault(runs []Run, span SpanName, slo SLO) string {
-	if reason := firstReason(runs, Saturated); reason != "" {
-		return "saturated: " + reason
-	}
+func (s *Step) fault(runs []Run, span SpanName, slo SLO, lacking int) string {
 	switch {
-	case s.UpperNS == nil:
+	case lacking > 0:
 		return fmt.Sprintf("too few operations for an upper bound of the %s %s", span, slo.Percentile.Title())
+	case s.UpperNS == nil:
+		return "saturated: " + firstReason(runs, Saturated)
 	case *s.UpperNS > slo.LimitNS:
 		return fmt.Sprintf("%s %s was %s, at most %s, over %s",
 			span, slo.Percentile.Title(), FormatDuration(*s.ValueNS), FormatDuration(*s.UpperNS), FormatDuration(slo.LimitNS))

@@ -197,7 +197,7 @@ func (s Sensitivity) LineText() string {
 		slope += fmt.Sprintf(" [%s, %s]", low, high)
 		intercept += fmt.Sprintf(" [%s, %s]", FormatDuration(round(*l.InterceptLow)), FormatDuration(round(*l.InterceptHigh)))
 	}
-	return fmt.Sprintf("%s, %s of the %s %s: %s + %s%s; R² %.4f, at most %s off. Expected: %s.",
+	return fmt.Sprintf("%s, %s of the %s %s: %s plus %s%s; R² %.4f, at most %s off. Expected: %s.",
 		s.Label(), s.Of, s.Span, s.Percentile.Title(), intercept, slope, unit, l.R2Ratio, FormatDuration(round(l.WorstNS)), l.Expected)
 }
 

@@ -10,6 +10,10 @@ import (
 // 4.4 % apart, within precision.
 const gridSteps = 16
 
+// failingRuns is how many runs a step has before it is taken to fail: one alone
+// may have been disturbed.
+const failingRuns = 3
+
 // explore is the next rate to try for a path and an SLO, by the steps that
 // have been measured, in order of rate; ok is false where the boundary is
 // known to precision, or is beyond the rates that may be tried.
@@ -21,6 +25,8 @@ func explore(steps []results.Step, s results.Search) (rate float64, ok bool) {
 	}
 	low, high := results.Boundary(steps)
 	switch {
+	case high != nil && high.Outcome == results.StepFailed && high.Runs+high.Invalid < min(failingRuns, s.Runs):
+		return high.RatePerS, true
 	case low == nil && high == nil:
 		return s.FromPerS, true
 	case high == nil:
@@ -35,11 +41,20 @@ func explore(steps []results.Step, s results.Search) (rate float64, ok bool) {
 }
 
 // confirm are the steps at the boundary that have fewer runs than were asked
-// for.
-func confirm(steps []results.Step, s results.Search) (rates []float64) {
+// for. One whose median meets the limit, and its upper bound does not, gets half
+// as many more: of 6 runs the bound is the greatest, of 9 the second, so that
+// one disturbed run does not decide.
+func confirm(steps []results.Step, s results.Search, limitNS int64) (rates []float64) {
 	low, high := results.Boundary(steps)
 	for _, step := range []*results.Step{low, high} {
-		if step != nil && step.Runs+step.Invalid < s.Runs {
+		if step == nil {
+			continue
+		}
+		runs := s.Runs
+		if step.Outcome == results.StepFailed && step.ValueNS != nil && *step.ValueNS <= limitNS {
+			runs += s.Runs / 2
+		}
+		if step.Runs+step.Invalid < runs {
 			rates = append(rates, step.RatePerS)
 		}
 	}
@@ -65,7 +80,7 @@ func expected(steps []results.Step, s results.Search) int {
 	runs := 0
 	switch {
 	case low == nil && high == nil:
-		runs += doublings + bisections + 2*(s.Runs-1)
+		runs += doublings + bisections + bisections/2*(failingRuns-1) + 2*(s.Runs-1)
 	case high == nil || low == nil:
 		runs += 2 + bisections + 2*(s.Runs-1)
 	default:

@@ -192,7 +192,7 @@ func (s *sweep) confirmations() (jobs []job) {
 	for _, v := range s.measured() {
 		var rates []float64
 		for _, slo := range s.plan.SLOs {
-			for _, rate := range confirm(s.steps(v, slo), s.record.Search) {
+			for _, rate := range confirm(s.steps(v, slo), s.record.Search, slo.LimitNS) {
 				if !slices.Contains(rates, rate) {
 					rates = append(rates, rate)
 				}

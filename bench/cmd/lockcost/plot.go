@@ -15,10 +15,11 @@ func newPlot(stdout, stderr io.Writer) *cobra.Command {
 	var out string
 	c := &cobra.Command{
 		Use:   "plot DIR",
-		Short: "Draw the figures of a run, or of fault experiments, from the folder alone",
-		Long: `Plot draws figures as PNG and SVG: of a run cost, percentiles, stages and
-timeseries; of fault experiments safety, timeline, failover-time and window. It
-needs the folder and no server, and prints the table too.`,
+		Short: "Draw the figures of a run, of fault experiments or of a sweep, from the folder alone",
+		Long: `Plot draws figures as PNG and SVG: of a run cost, percentiles, stages, timeseries
+and resources; of fault experiments safety, timeline, failover-time and window;
+of a sweep knee, rtt, sensitivity and resources. It needs the folder and no
+server, and prints the table too.`,
 		Example: `  lockcost plot results/20260131T120000Z
   lockcost plot results/20260131T120000Z --out figures`,
 		Args: func(_ *cobra.Command, args []string) error {
@@ -45,6 +46,9 @@ needs the folder and no server, and prints the table too.`,
 func plot(dir, out string, o output, stdout, stderr io.Writer) error {
 	if results.IsFailover(dir) {
 		return plotFailover(dir, out, o, stdout, stderr)
+	}
+	if results.IsCapacity(dir) {
+		return plotCapacity(dir, out, o, stdout, stderr)
 	}
 	record, err := results.Load(dir)
 	if err != nil {
@@ -77,6 +81,23 @@ func plotFailover(dir, out string, o output, stdout, stderr io.Writer) error {
 		return printJSON(stdout, figures)
 	}
 	return results.WriteFailoverTable(stdout, record)
+}
+
+// plotCapacity draws a sweep.
+func plotCapacity(dir, out string, o output, stdout, stderr io.Writer) error {
+	record, err := results.LoadCapacity(dir)
+	if err != nil {
+		return usage(err)
+	}
+	figures, err := plots.DrawCapacity(dir, out)
+	if err != nil {
+		return err
+	}
+	o.drew(stderr, figures)
+	if o.format == "json" {
+		return printJSON(stdout, figures)
+	}
+	return results.WriteCapacityTable(stdout, record)
 }
 
 // drew tells which files there are.

@@ -85,6 +85,9 @@ open loop, against a real replicated Redis and a MySQL-family ledger.`,
   # how much the paths can take, and what their cost depends on
   lockcost sweep --slo p99=5ms
 
+  # can we afford it? from measured runs alone
+  lockcost plan --rate 3000 --slo p99=10ms --run results/20260131T120000Z
+
   # the same figures again, from the folder of a run
   lockcost plot results/20260131T120000Z
 
@@ -116,7 +119,7 @@ open loop, against a real replicated Redis and a MySQL-family ledger.`,
 	root.SetErr(stderr)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(newRun(stdout, stderr), newFailover(stdout, stderr), newSweep(stdout, stderr), newPlot(stdout, stderr), newDoctor(stdout, stderr), newEnv(stdout, stderr))
+	root.AddCommand(newRun(stdout, stderr), newFailover(stdout, stderr), newSweep(stdout, stderr), newPlan(stdout, stderr), newPlot(stdout, stderr), newDoctor(stdout, stderr), newEnv(stdout, stderr))
 	return root
 }
 
