@@ -13,15 +13,17 @@ package plots
 import (
 	"fmt"
 	"os"
+	"slices"
 
 	"lockcost/results"
 )
 
 // Figure is one drawn figure.
 type Figure struct {
-	// Name is cost, percentiles, stages or timeseries; of fault experiments
-	// safety, timeline, failover-time or window. Further pages of a figure
-	// have a number behind it: percentiles-2.
+	// Name is cost, percentiles, stages, timeseries or resources; of fault
+	// experiments safety, timeline, failover-time or window; of a sweep knee,
+	// rtt, sensitivity or resources. Further pages of a figure have a number
+	// behind it: percentiles-2.
 	Name  string   `json:"name"`
 	Title string   `json:"title"` // as it is written on the figure
 	Files []string `json:"files"` // one PNG and one SVG
@@ -36,16 +38,28 @@ func pageName(figure string, page int) string {
 	return fmt.Sprintf("%s-%d", figure, page+1)
 }
 
-// figures lists what is drawn, in the order in which it is read. A figure may
-// have several pages, where one could not be read.
-var figures = []struct {
+// figure is one that can be drawn of a run. It may have several pages, where
+// one could not be read.
+type figure struct {
 	name string
 	page func(*study) ([]page, error)
-}{
+}
+
+// figures lists what is drawn of every run, in the order in which it is read.
+var figures = []figure{
 	{"cost", costPage},
 	{"percentiles", percentilesPage},
 	{"stages", stagesPage},
 	{"timeseries", timeseriesPage},
+}
+
+// figures lists what is drawn of this run: resources too, where its runs say what
+// was used.
+func (s *study) figures() []figure {
+	if !s.hasResources() {
+		return figures
+	}
+	return append(slices.Clone(figures), figure{"resources", resourcesPage})
 }
 
 // Draw draws the figures of the run in folder dir into folder out, which is
@@ -74,8 +88,8 @@ func (s *study) draw(out string) ([]Figure, error) {
 	if err := os.MkdirAll(out, 0o755); err != nil {
 		return nil, fmt.Errorf("make the folder for figures: %w", err)
 	}
-	drawn := make([]Figure, 0, len(figures))
-	for _, f := range figures {
+	var drawn []Figure
+	for _, f := range s.figures() {
 		pages, err := f.page(s)
 		if err != nil {
 			return drawn, fmt.Errorf("figure %s: %w", f.name, err)
