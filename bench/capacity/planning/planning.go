@@ -94,7 +94,7 @@ func Make(q Question, sources []Source) (*Plan, error) {
 		}
 		own := slices.DeleteFunc(slices.Clone(measured), func(p point) bool { return label(p.path) != l })
 		plan.Paths = append(plan.Paths, answer(q, l, own, sources))
-		plan.Validation = append(plan.Validation, leaveOneOut(l, own)...)
+		plan.Validation = append(plan.Validation, leaveOneOut(own)...)
 	}
 	return plan, nil
 }
@@ -216,9 +216,32 @@ func remarks(q Question, a Path, own []point, sources []Source) (notes []string)
 	return notes
 }
 
+// basis says which folders, distances and rates the points are from.
 func basis(own []point) (all []string) {
+	type group struct {
+		where     string
+		low, high float64
+		rates     int
+		runs      int
+	}
+	var groups []*group
 	for _, p := range own {
-		all = append(all, fmt.Sprintf("%s: %s/s%s, %d runs", strings.Join(p.dirs, " and "), results.FormatRate(p.ratePerS), p.path.Distance(), len(p.path.Runs)))
+		where := strings.Join(p.dirs, " and ") + p.path.Distance().String()
+		i := slices.IndexFunc(groups, func(g *group) bool { return g.where == where })
+		if i < 0 {
+			i = len(groups)
+			groups = append(groups, &group{where: where, low: p.ratePerS})
+		}
+		g := groups[i]
+		g.low, g.high = min(g.low, p.ratePerS), max(g.high, p.ratePerS)
+		g.rates, g.runs = g.rates+1, g.runs+len(p.path.Runs)
+	}
+	for _, g := range groups {
+		rates := results.FormatRate(g.low) + "/s"
+		if g.rates > 1 {
+			rates = fmt.Sprintf("%d rates from %s/s to %s/s", g.rates, results.FormatRate(g.low), results.FormatRate(g.high))
+		}
+		all = append(all, fmt.Sprintf("%s: %s, %d runs", g.where, rates, g.runs))
 	}
 	return all
 }

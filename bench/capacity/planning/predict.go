@@ -23,22 +23,50 @@ type shifting struct {
 	acquireOnly  bool // the job has more in it than the acquire's line tells
 }
 
-// reach picks the points at the asked distance, or else those at the nearest
-// from which a sweep's line leads there. A path that was measured at no replica
-// distance and that waits for no replica is the same at any.
+// reach picks the points at the asked distance, where they were driven at
+// rates that the asked one lies among; or else those at the nearest distance
+// that were, and from which a sweep's line leads there. A path that waits for
+// no replica is the same at any replica's distance.
 func reach(q Question, own []point, sources []Source) ([]point, *shifting, error) {
 	goal := results.Distance{ReplicaNS: q.ReplicaRTTNS, ClientNS: q.ClientRTTNS}
 	if !waits(own) {
 		goal.ReplicaNS = 0
 	}
-	if at := atDistance(own, goal); len(at) > 0 {
+	at := atDistance(own, goal)
+	if covers(at, q.RatePerS) {
 		return at, nil, nil
 	}
+	driven := slices.DeleteFunc(slices.Clone(own), func(p point) bool { return !covers(atDistance(own, p.path.Distance()), q.RatePerS) })
+	points, shift, err := lead(q, goal, driven, own, sources)
+	if err != nil && len(at) > 0 {
+		return at, nil, nil // which says what rates they were driven at
+	}
+	return points, shift, err
+}
+
+// covers tells whether the asked rate lies among those of the points, or hardly
+// beyond.
+func covers(at []point, ratePerS float64) bool {
+	var c curve
+	for _, p := range at {
+		c = append(c, knot{ratePerS: p.ratePerS, level: results.Level{MedianNS: 1}})
+	}
+	slices.SortFunc(c, func(a, b knot) int { return cmp.Compare(a.ratePerS, b.ratePerS) })
+	_, err := c.at(ratePerS)
+	return err == nil
+}
+
+// lead is the points at the nearest distance, and what the way from there to
+// the goal adds.
+func lead(q Question, goal results.Distance, driven, own []point, sources []Source) ([]point, *shifting, error) {
+	if len(driven) == 0 {
+		driven = own
+	}
 	name, to := replicaRTT, goal.ReplicaNS
-	from := nearest(own, func(d results.Distance) (int64, bool) { return d.ReplicaNS, d.ClientNS == goal.ClientNS }, to)
+	from := nearest(driven, func(d results.Distance) (int64, bool) { return d.ReplicaNS, d.ClientNS == goal.ClientNS }, to)
 	if from == nil {
 		name, to = clientRTT, goal.ClientNS
-		from = nearest(own, func(d results.Distance) (int64, bool) { return d.ClientNS, d.ReplicaNS == goal.ReplicaNS }, to)
+		from = nearest(driven, func(d results.Distance) (int64, bool) { return d.ClientNS, d.ReplicaNS == goal.ReplicaNS }, to)
 	}
 	if from == nil {
 		return nil, nil, fmt.Errorf("not measured at this distance, nor at one that differs in one round trip alone")

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"time"
 
 	"lockcost/results"
 	"lockcost/workloads"
@@ -20,9 +21,15 @@ type Headroom struct {
 
 // headrooms are those in normal running, and with a node down.
 func headrooms(q Question, l string, sources []Source) []Headroom {
+	distance := ""
+	for flag, rtt := range map[string]int64{" --replica-rtt ": q.ReplicaRTTNS, " --client-rtt ": q.ClientRTTNS} {
+		if path, err := workloads.Find(l); rtt > 0 && err == nil && (path.Replicated() || flag != " --replica-rtt ") {
+			distance += flag + time.Duration(rtt).String()
+		}
+	}
 	normal := headroom(q, l, sources, func(down []string) bool { return len(down) == 0 })
 	if normal.Note == notMeasured {
-		normal.Note = fmt.Sprintf("not measured: run lockcost sweep --slo %s --paths %s", q.SLO, l)
+		normal.Note = fmt.Sprintf("not measured there: run lockcost sweep --slo %s --paths %s%s", q.SLO, l, distance)
 	}
 	node := q.Down
 	if node == "" {
@@ -36,7 +43,7 @@ func headrooms(q Question, l string, sources []Source) []Headroom {
 	failed := headroom(q, l, sources, func(down []string) bool { return slices.Contains(down, node) })
 	failed.Down = node
 	if failed.Note == notMeasured {
-		failed.Note = fmt.Sprintf("not measured: run lockcost sweep --down %s --paths %s", node, l)
+		failed.Note = fmt.Sprintf("not measured: run lockcost sweep --slo %s --down %s --paths %s%s", q.SLO, node, l, distance)
 	}
 	return []Headroom{normal, failed}
 }

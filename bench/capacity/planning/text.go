@@ -20,8 +20,16 @@ const textWidth = 100
 func WriteText(w io.Writer, p *Plan) error {
 	var out strings.Builder
 	q := p.Question
-	writeWrapped(&out, "", fmt.Sprintf("Plan for %s/s, %s, replica round trip %s, client round trip %s, hold %s", results.FormatRate(q.RatePerS),
-		q.SLO.Title(), results.FormatDuration(q.ReplicaRTTNS), results.FormatDuration(q.ClientRTTNS), results.FormatDuration(q.HoldNS)))
+	head := fmt.Sprintf("Plan for %s/s, %s", results.FormatRate(q.RatePerS), q.SLO.Title())
+	for _, part := range []struct {
+		what string
+		ns   int64
+	}{{"replica round trip", q.ReplicaRTTNS}, {"client round trip", q.ClientRTTNS}, {"hold", q.HoldNS}} {
+		if part.ns > 0 {
+			head += ", " + part.what + " " + results.FormatDuration(part.ns)
+		}
+	}
+	writeWrapped(&out, "", head)
 	for _, warning := range p.Warnings {
 		writeWrapped(&out, "", warning)
 	}
@@ -195,22 +203,45 @@ func (f Failover) write(out *strings.Builder) {
 	writeWrapped(out, "  ", f.Scenario+": "+strings.Join(parts, ", "))
 }
 
-// checks sums up the validation: for each path, the median and the worst error.
+// checks sums up the validation: for each path and percentile of the acquire,
+// or of the whole job where there is no lock, the median and the worst error.
 func (p *Plan) checks(out *strings.Builder) {
-	errors := map[string][]float64{}
+	type row struct {
+		path       string
+		percentile results.Percentile
+	}
+	errors, overlap, intervals := map[row][]float64{}, map[row]int{}, map[row]int{}
+	var rows []row
 	for _, c := range p.Validation {
-		errors[c.Path] = append(errors[c.Path], 100*math.Abs(c.ErrorRatio))
+		if c.Span != c.main {
+			continue
+		}
+		r := row{c.Path, c.Percentile}
+		if errors[r] == nil {
+			rows = append(rows, r)
+		}
+		errors[r] = append(errors[r], 100*math.Abs(c.ErrorRatio))
+		if c.Overlap != nil {
+			intervals[r]++
+			if *c.Overlap {
+				overlap[r]++
+			}
+		}
 	}
 	if len(errors) == 0 {
 		out.WriteString("\nNo path has an interior measured rate: the interpolation could not be checked.\n")
 		return
 	}
-	out.WriteString("\nEach interior rate predicted from the others: error of the prediction\n")
+	out.WriteString("\nEach rate between two others predicted from the others: error against what was measured there\n")
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "path\tchecks\tmedian\tworst")
-	for _, l := range slices.Sorted(maps.Keys(errors)) {
-		all := slices.Sorted(slices.Values(errors[l]))
-		fmt.Fprintf(table, "%s\t%d\t%.1f %%\t%.1f %%\n", l, len(all), (all[(len(all)-1)/2]+all[len(all)/2])/2, all[len(all)-1])
+	fmt.Fprintln(table, "path\tof\tchecks\tmedian\tworst\tintervals that meet")
+	for _, r := range rows {
+		all := slices.Sorted(slices.Values(errors[r]))
+		meet := "-"
+		if intervals[r] > 0 {
+			meet = fmt.Sprintf("%d of %d", overlap[r], intervals[r])
+		}
+		fmt.Fprintf(table, "%s\t%s\t%d\t%.1f %%\t%.1f %%\t%s\n", r.path, r.percentile.Title(), len(all), (all[(len(all)-1)/2]+all[len(all)/2])/2, all[len(all)-1], meet)
 	}
 	table.Flush()
 }

@@ -16,10 +16,12 @@ type Check struct {
 	MeasuredNS  int64              `json:"measured_ns"`
 	ErrorRatio  float64            `json:"error_ratio"`       // predicted over measured, less 1
 	Overlap     *bool              `json:"intervals_overlap"` // nil where one has no interval
+
+	main results.SpanName // that the path is known by: acquire, or the job of one without a lock
 }
 
 // leaveOneOut predicts each interior rate of each distance from the others.
-func leaveOneOut(_ string, own []point) (checks []Check) {
+func leaveOneOut(own []point) (checks []Check) {
 	var seen []results.Distance
 	for _, p := range own {
 		d := p.path.Distance()
@@ -36,7 +38,7 @@ func leaveOneOut(_ string, own []point) (checks []Check) {
 					if err != nil {
 						continue
 					}
-					checks = append(checks, check(p.path.Label(), c[i], span, percentile, e))
+					checks = append(checks, check(p.path.Label(), p.path.Lockless(), c[i], span, percentile, e))
 				}
 			}
 		}
@@ -44,8 +46,12 @@ func leaveOneOut(_ string, own []point) (checks []Check) {
 	return checks
 }
 
-func check(l string, k knot, span results.SpanName, p results.Percentile, e Estimate) Check {
+func check(l string, lockless bool, k knot, span results.SpanName, p results.Percentile, e Estimate) Check {
 	c := Check{Path: l, RatePerS: k.ratePerS, Span: span, Percentile: p, PredictedNS: e.MedianNS, MeasuredNS: k.level.MedianNS}
+	c.main = results.SpanAcquire
+	if lockless {
+		c.main = results.SpanTotal
+	}
 	c.ErrorRatio = float64(e.MedianNS)/float64(max(1, k.level.MedianNS)) - 1
 	if e.LowNS != nil && e.HighNS != nil && k.level.LowNS != nil && k.level.HighNS != nil {
 		overlap := *e.LowNS <= *k.level.HighNS && *k.level.LowNS <= *e.HighNS
