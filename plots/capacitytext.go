@@ -104,6 +104,17 @@ func rateText(perS float64) string {
 	return results.FormatRate(perS) + "/s"
 }
 
+// samplesText prints a range of counts of samples.
+func samplesText(e extent) string {
+	switch {
+	case e.empty():
+		return "no samples"
+	case e.lo == e.hi:
+		return grouped(int64(e.hi)) + " samples"
+	}
+	return grouped(int64(e.lo)) + " to " + grouped(int64(e.hi)) + " samples"
+}
+
 // between prints a range of counts with a noun, or the one count.
 func between(least, most int, noun string) string {
 	if least == most {

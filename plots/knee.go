@@ -59,13 +59,15 @@ type ladder struct {
 // kneeStep is a step as it is drawn.
 type kneeStep struct {
 	results.Step
-	// lower: the value is a lower bound, as the system did not keep up, or
-	// operations were given up on.
+	// ns is the SLO's percentile, 0 where there is none. Of a step that failed
+	// as runs were not kept up with, or operations were given up on, it is a
+	// lower bound.
+	ns    int64
 	lower bool
 }
 
 // drawn tells whether the step has a value.
-func (k kneeStep) drawn() bool { return k.ValueNS != nil && *k.ValueNS > 0 }
+func (k kneeStep) drawn() bool { return k.ns > 0 }
 
 // undriven tells whether the step says nothing of the system.
 func (k kneeStep) undriven() bool {
@@ -80,23 +82,39 @@ func (s sweep) ladders(slo results.SLO) (all []ladder) {
 		}
 		l := ladder{Answer: a, name: a.Label(), look: s.lookOf(a.Label())}
 		for _, step := range a.Steps {
-			l.steps = append(l.steps, kneeStep{step, s.lower(a, step)})
+			l.steps = append(l.steps, s.step(a, step))
 		}
 		all = append(all, l)
 	}
 	return all
 }
 
-// lower tells whether a step's value is a lower bound.
-func (s sweep) lower(a results.Answer, step results.Step) bool {
+// step gives a step its value: one that was not kept up with has none of its
+// own, but its runs have one that only grows.
+func (s sweep) step(a results.Answer, step results.Step) kneeStep {
+	k := kneeStep{Step: step}
+	if step.ValueNS != nil {
+		k.ns = *step.ValueNS
+	}
+	if step.Outcome != results.StepFailed {
+		return k
+	}
 	for _, p := range s.record.Points {
-		if p.IsStep() && p.RatePerS == step.RatePerS && p.Label() == a.Label() {
-			return slices.ContainsFunc(p.Usable(), func(r results.Run) bool {
-				return r.Verdict == results.Saturated || r.Censored() > 0
-			})
+		if !p.IsStep() || p.RatePerS != step.RatePerS || p.Label() != a.Label() {
+			continue
+		}
+		k.lower = slices.ContainsFunc(p.Usable(), func(r results.Run) bool {
+			return r.Verdict == results.Saturated || r.Censored() > 0
+		})
+		span := a.SLO.Span
+		if p.Lockless() && span == results.SpanAcquire {
+			span = results.SpanTotal
+		}
+		if k.ns == 0 {
+			k.ns = p.Summary[span][a.SLO.Percentile].MedianNS
 		}
 	}
-	return false
+	return k
 }
 
 // driven says what was offered, how long and how often.
@@ -116,7 +134,10 @@ func (s sweep) driven() string {
 	if rates.empty() {
 		return "no step measured"
 	}
-	steps := "offered " + rateText(rates.lo) + " to " + rateText(rates.hi)
+	steps := "offered " + rateText(rates.lo)
+	if rates.lo < rates.hi {
+		steps += " to " + rateText(rates.hi)
+	}
 	if step := s.record.Search.StepNS; step > 0 {
 		steps += ", " + durationTick(float64(step)) + " or longer each"
 	}
@@ -124,18 +145,12 @@ func (s sweep) driven() string {
 	for _, n := range granted {
 		samples.add(float64(n))
 	}
-	facts := []string{steps, between(least, most, "run") + " a step"}
-	if !samples.empty() && samples.lo == samples.hi {
-		facts = append(facts, grouped(int64(samples.hi))+" samples a path")
-	} else if !samples.empty() {
-		facts = append(facts, grouped(int64(samples.lo))+" to "+grouped(int64(samples.hi))+" samples a path")
-	}
-	return joined(separator, facts...)
+	return joined(separator, steps, between(least, most, "run")+" a step", samplesText(samples)+" a path")
 }
 
 func kneeMethod(slo results.SLO) string {
 	return fmt.Sprintf("Dots: median of the runs' %s. Whiskers: to the upper bound that is held against the SLO. "+
-		"A step passes when that bound meets it, the rate was achieved, and no run was saturated.", slo.Percentile.Title())
+		"A step passes when that bound meets it and the rate was achieved; a run that was not kept up with has no bound.", slo.Percentile.Title())
 }
 
 // kneeAlarm names the paths whose limit is not known.
@@ -208,13 +223,13 @@ func newKneeBody(slo results.SLO, all, part []ladder) kneeBody {
 	for _, l := range all {
 		for _, step := range l.steps {
 			b.rate.add(step.RatePerS)
-			if step.undriven() {
+			if step.undriven() || !step.drawn() {
 				b.lane = kneeLane
 			}
 			if !step.drawn() {
 				continue
 			}
-			b.time.add(float64(*step.ValueNS))
+			b.time.add(float64(step.ns))
 			if step.UpperNS != nil {
 				b.time.add(float64(*step.UpperNS))
 			}

@@ -16,7 +16,7 @@ func drawStep(c draw.Canvas, step kneeStep, clr color.Color, at vg.Point) {
 		c.DrawGlyph(draw.GlyphStyle{Color: clr, Radius: size, Shape: shape}, at)
 	}
 	switch {
-	case step.lower:
+	case step.lower && step.Outcome == results.StepFailed:
 		shape(3.2, color.White, draw.PyramidGlyph{})
 		shape(3.2, clr, draw.TriangleGlyph{})
 		c.StrokeLine2(line(0.9, clr), at.X, at.Y-1.6, at.X, at.Y-5.5)

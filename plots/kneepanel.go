@@ -67,7 +67,7 @@ func (b kneeBody) drawLegend(c draw.Canvas) {
 	item(11, "knee", func(p vg.Point) { drawKnee(c, p) })
 	at = vg.Point{X: c.Min.X + 6, Y: c.Max.Y - 20}
 	item(24, "SLO: "+b.slo.Title(), func(p vg.Point) { c.StrokeLine2(sloLine, p.X-3, p.Y, p.X+19, p.Y) })
-	if b.lane > 0 {
+	if slices.ContainsFunc(b.part, func(l ladder) bool { return slices.ContainsFunc(l.steps, kneeStep.undriven) }) {
 		item(20, "instrument's limit: could not be driven", func(p vg.Point) {
 			hatchLimit(c, vg.Rectangle{Min: vg.Point{X: p.X - 3, Y: p.Y - 4}, Max: vg.Point{X: p.X + 15, Y: p.Y + 4}})
 			drawUndriven(c, vg.Point{X: p.X + 6, Y: p.Y})
@@ -138,15 +138,20 @@ func rateTick(perS float64) string {
 	return plainNumber(perS)
 }
 
-// drawLane marks the steps that could not be driven, above the panel.
+// drawLane marks the steps that could not be driven, and those without a
+// percentile, above the panel.
 func (b kneeBody) drawLane(c draw.Canvas, area vg.Rectangle, l ladder, x func(float64) vg.Length) {
 	left, height := area.Max.X, area.Max.Y+b.lane/2
 	limit := false
 	for _, step := range l.steps {
-		if step.undriven() {
-			at := x(step.RatePerS)
+		at := x(step.RatePerS)
+		switch {
+		case step.undriven():
 			drawUndriven(c, vg.Point{X: at, Y: height})
 			left, limit = min(left, at), limit || step.Outcome == results.StepInstrument
+		case !step.drawn():
+			drawStep(c, step, l.look.color, vg.Point{X: at, Y: height})
+			left = min(left, at)
 		}
 	}
 	if !limit {
@@ -160,7 +165,7 @@ func (b kneeBody) drawLane(c draw.Canvas, area vg.Rectangle, l ladder, x func(fl
 	}
 	right := left
 	for _, step := range l.steps {
-		if step.undriven() {
+		if step.undriven() || !step.drawn() {
 			right = max(right, x(step.RatePerS))
 		}
 	}
@@ -181,7 +186,7 @@ func (b kneeBody) nameEdge(c draw.Canvas, area vg.Rectangle, l ladder, x, y func
 		}
 		// Lines rise to the right, so that there is room below them.
 		rate, right := rateText(step.RatePerS), area.Max.X+kneeGap-4
-		at := vg.Point{X: x(step.RatePerS) + 6, Y: y(float64(*step.ValueNS)) - 9}
+		at := vg.Point{X: x(step.RatePerS) + 6, Y: y(float64(step.ns)) - 9}
 		if math.Abs(float64(at.Y-y(float64(b.slo.LimitNS)))) < 10 {
 			right = area.Max.X
 		}
@@ -190,7 +195,11 @@ func (b kneeBody) nameEdge(c draw.Canvas, area vg.Rectangle, l ladder, x, y func
 		return
 	}
 	if l.MaxRatePerS == nil && l.FirstFailingPerS != nil {
-		putClear(c, textStyle(smallSize, ink), vg.Point{X: area.Min.X + 4, Y: area.Min.Y + 7}, "no rate passed")
+		at := vg.Point{X: area.Min.X + 4, Y: area.Min.Y + 7}
+		if limit := y(float64(b.slo.LimitNS)); limit < at.Y+8 {
+			at.Y = limit + 8
+		}
+		putClear(c, textStyle(smallSize, ink), at, "no rate passed")
 	}
 }
 
@@ -212,7 +221,7 @@ type kneeMarks struct {
 // Plot implements plot.Plotter.
 func (m kneeMarks) Plot(c draw.Canvas, p *plot.Plot) {
 	x, y := p.Transforms(&c)
-	at := func(s kneeStep) vg.Point { return vg.Point{X: x(s.RatePerS), Y: y(float64(*s.ValueNS))} }
+	at := func(s kneeStep) vg.Point { return vg.Point{X: x(s.RatePerS), Y: y(float64(s.ns))} }
 	from := slices.IndexFunc(m.own.steps, func(s kneeStep) bool { return s.Outcome == results.StepInstrument })
 	if from >= 0 {
 		hatchLimit(c, vg.Rectangle{Min: vg.Point{X: x(m.own.steps[from].RatePerS), Y: c.Min.Y}, Max: c.Max})
@@ -230,7 +239,7 @@ func (m kneeMarks) Plot(c draw.Canvas, p *plot.Plot) {
 			continue
 		}
 		dot := at(step)
-		if step.UpperNS != nil && *step.UpperNS > *step.ValueNS {
+		if step.UpperNS != nil && *step.UpperNS > step.ns {
 			upper := y(float64(*step.UpperNS))
 			c.StrokeLine2(line(0.9, m.own.look.color), dot.X, dot.Y, dot.X, upper)
 			c.StrokeLine2(line(0.9, m.own.look.color), dot.X-2, upper, dot.X+2, upper)

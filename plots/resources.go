@@ -52,8 +52,11 @@ func sweepResourcesPages(s sweep) (pages []page, missing string) {
 		}
 		rows = append(rows, resourceRow{p.Path, present(append(details, "at "+rateText(p.RatePerS))), p.ResourcesByRole()})
 	}
-	if len(rows) == 0 {
+	switch {
+	case len(rows) == 0 && planned:
 		return nil, "no step has runs that say what was used"
+	case len(rows) == 0:
+		return nil, "no step that passed has runs that say what was used"
 	}
 	which := "each path at the highest step that passed"
 	if planned {
@@ -115,7 +118,7 @@ func newResourcePage(rows []resourceRow) page {
 	body := newResourceBody(rows)
 	return page{
 		title: "What each operation takes: CPU time, bytes, commands and syncs",
-		subtitle: []string{"Means over " + between(body.least, body.most, "run") + ", warm-up included; means add up, so they are stacked. " +
+		subtitle: []string{"Means over " + between(body.least, body.most, "run") + " and " + samplesText(body.samples) + " a row, warm-up included; means add up, so they are stacked. " +
 			"The servers of one role are added up."},
 		notes:  resourceNotes(rows),
 		height: body.height(),
@@ -127,7 +130,7 @@ func newResourcePage(rows []resourceRow) page {
 func resourceNotes(rows []resourceRow) []string {
 	notes := []string{
 		"Driver: without what it takes to poll. Bytes: clients' are received and sent, as the servers count them, the ledger's among them; " +
-			"replication is what primaries and members sent to others.",
+			"replication is what primaries and members sent to others. ≥: without what is not known. ?: not known.",
 	}
 	unknown := map[string][]string{} // by what and why, the roles
 	var order []string
@@ -174,7 +177,8 @@ func resourceTitle(key string) string {
 type resourceBody struct {
 	rows        []resourceRow
 	stack       stack
-	least, most int // runs of a row
+	least, most int    // runs of a row
+	samples     extent // granted operations of a row
 	cpu, bytes  []resourceBar
 }
 
@@ -192,14 +196,25 @@ const (
 
 func newResourceBody(rows []resourceRow) resourceBody {
 	groups := results.GroupByKind(rows, func(r resourceRow) results.Kind { return r.path.Kind })
-	b := resourceBody{rows: flat(groups), least: math.MaxInt}
+	b := resourceBody{rows: flat(groups), least: math.MaxInt, samples: newExtent()}
 	b.stack = newStack(groups, func(r resourceRow) vg.Length { return max(resourceLeast, heightOf(r.name())+4) })
 	for _, row := range b.rows {
+		b.samples.add(row.granted())
 		n := len(slices.DeleteFunc(row.path.Usable(), func(r results.Run) bool { return len(r.Resources) == 0 }))
 		b.least, b.most = min(b.least, n), max(b.most, n)
 		b.cpu, b.bytes = append(b.cpu, row.cpuBar()), append(b.bytes, row.bytesBar())
 	}
 	return b
+}
+
+// granted counts the operations that a row rests on.
+func (r resourceRow) granted() (n float64) {
+	for _, run := range r.path.Usable() {
+		if len(run.Resources) > 0 {
+			n += float64(run.Granted)
+		}
+	}
+	return n
 }
 
 func (b resourceBody) height() vg.Length { return resourceHead + b.stack.height + resourceFoot }

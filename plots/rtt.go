@@ -39,13 +39,13 @@ func rttPages(s sweep) (pages []page, missing string) {
 		pages = append(pages, page{
 			title:    trip.title,
 			subtitle: s.caption(trip.condition, s.variedLoad(trip.condition), rttMethod(what, p50, p99)),
-			notes:    present(append(s.variedNotes(trip.condition), lineNotes(p50), s.down())),
+			notes:    present(append(s.variedNotes(p50, p99), lineNotes(p50), s.down())),
 			height:   body.height(),
 			body:     body.draw,
 		})
 	}
 	if len(pages) == 0 {
-		return nil, "no round trip was varied"
+		return nil, "no value of a round trip was measured"
 	}
 	return pages, ""
 }
@@ -162,11 +162,7 @@ func (s sweep) variedLoad(name string) string {
 	if rates.lo != rates.hi {
 		rate += " to " + rateText(rates.hi)
 	}
-	text := grouped(int64(samples.lo)) + " samples"
-	if samples.lo != samples.hi {
-		text = grouped(int64(samples.lo)) + " to " + grouped(int64(samples.hi)) + " samples"
-	}
-	return joined(separator, rate, between(least, most, "run")+" a value", text)
+	return joined(separator, rate, between(least, most, "run")+" a value", samplesText(samples)+" a value")
 }
 
 func rttMethod(what string, panels ...variedPanel) string {
@@ -189,11 +185,23 @@ func (p variedPanel) bounded() bool {
 	return false
 }
 
-// variedNotes say which values are in doubt or missing.
-func (s sweep) variedNotes(name string) []string {
+// variedNotes explain the dots that are not plain, and say which values are in
+// doubt. The panels are of one condition.
+func (s sweep) variedNotes(panels ...variedPanel) []string {
+	has := func(is func(variedDot) bool) bool {
+		return slices.ContainsFunc(panels, func(p variedPanel) bool {
+			return slices.ContainsFunc(p.curves, func(c variedCurve) bool { return slices.ContainsFunc(c.dots, is) })
+		})
+	}
 	var notes []string
+	if has(func(d variedDot) bool { return d.doubtful }) {
+		notes = append(notes, "Hollow dots are in doubt.")
+	}
+	if has(func(d variedDot) bool { return d.bound != "" }) {
+		notes = append(notes, "Arrows: a bound, as the slowest operations are missing; two arrows where they are missing on both sides, so that nothing is known.")
+	}
 	for _, one := range s.record.Sensitivity {
-		if one.Name != name || one.Percentile != results.P50 {
+		if one.Name != panels[0].name || one.Percentile != results.P50 {
 			continue
 		}
 		for _, at := range one.Values {

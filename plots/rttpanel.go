@@ -139,10 +139,16 @@ func drawVaried(c draw.Canvas, dot variedDot, clr color.Color, nth int, at vg.Po
 	} else {
 		c.DrawGlyph(draw.GlyphStyle{Color: clr, Radius: radius, Shape: shape.filled}, at)
 	}
-	if dot.bound == results.BoundLower {
-		tip := vg.Point{X: at.X, Y: at.Y + 9}
-		c.StrokeLine2(line(0.9, clr), at.X, at.Y+3, tip.X, tip.Y)
-		c.StrokeLines(line(0.9, clr), []vg.Point{{X: tip.X - 2, Y: tip.Y - 3}, tip, {X: tip.X + 2, Y: tip.Y - 3}})
+	arrow := func(way vg.Length) {
+		tip := vg.Point{X: at.X, Y: at.Y + 9*way}
+		c.StrokeLine2(line(0.9, clr), at.X, at.Y+3*way, tip.X, tip.Y)
+		c.StrokeLines(line(0.9, clr), []vg.Point{{X: tip.X - 2, Y: tip.Y - 3*way}, tip, {X: tip.X + 2, Y: tip.Y - 3*way}})
+	}
+	if dot.bound == results.BoundLower || dot.bound == results.BoundUnknown {
+		arrow(1)
+	}
+	if dot.bound == results.BoundUpper || dot.bound == results.BoundUnknown {
+		arrow(-1)
 	}
 }
 

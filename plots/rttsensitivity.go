@@ -26,11 +26,11 @@ func sensitivityPages(s sweep) (pages []page, missing string) {
 		}
 	}
 	if len(rows) == 0 {
-		return nil, "nothing but round trips was varied"
+		return nil, "no value of a condition other than round trips was measured"
 	}
 	parts := slices.Collect(slices.Chunk(rows, sensitivityRows))
 	for i, part := range parts {
-		title := "What the acquire depends on"
+		title := "What the times depend on"
 		if len(parts) > 1 {
 			title += fmt.Sprintf(" (%d of %d)", i+1, len(parts))
 		}
@@ -39,7 +39,7 @@ func sensitivityPages(s sweep) (pages []page, missing string) {
 		notes := []string{"Values are set apart evenly, whatever their size. Lines only join the dots."}
 		for _, row := range part {
 			panels = append(panels, row.left, row.right)
-			notes = append(notes, s.variedNotes(row.left.name)...)
+			notes = append(notes, s.variedNotes(row.left, row.right)...)
 			notes = append(notes, slopeNotes(row.left)...)
 		}
 		method := "Dots: medians over the blocks"
@@ -74,11 +74,11 @@ func (s sweep) conditions() (names []string) {
 func slopeNotes(p variedPanel) (notes []string) {
 	for _, curve := range p.curves {
 		if l := curve.line; l != nil {
-			text := fmt.Sprintf("%s, %s: %s and %s for each", curve.name, p.percentile.Title(), duration(l.InterceptNS), duration(l.Slope))
+			text := fmt.Sprintf("%s, %s: %s + %s", curve.name, p.percentile.Title(), duration(l.InterceptNS), duration(l.Slope))
 			if l.SlopeLow != nil && l.SlopeHigh != nil {
 				text += fmt.Sprintf(" [%s to %s]", duration(*l.SlopeLow), duration(*l.SlopeHigh))
 			}
-			notes = append(notes, fmt.Sprintf("%s of %s, R² %s.", text, p.name, r2Text(l.R2Ratio)))
+			notes = append(notes, fmt.Sprintf("%s × %s, R² %s.", text, p.name, r2Text(l.R2Ratio)))
 		}
 	}
 	return notes
