@@ -246,7 +246,21 @@ func sweepInputs() map[string]*results.Capacity {
 	}
 	unfinished.Conclude()
 
-	all := map[string]*results.Capacity{"unfinished": unfinished, "empty": {Schema: results.CapacitySchema}}
+	brief := usualSweep(2)
+	brief.varied = otherVary[:1]
+	short := brief.record()
+	for _, p := range short.Points { // as of runs too short for a tail
+		for _, run := range p.Runs {
+			if p.Varied != nil || p.RatePerS == 250 {
+				span := run.Spans[results.SpanAcquire]
+				span.P99NS = nil
+				run.Spans[results.SpanAcquire] = span
+			}
+		}
+	}
+	short.Conclude()
+
+	all := map[string]*results.Capacity{"unfinished": unfinished, "short": short, "empty": {Schema: results.CapacitySchema}}
 	for name, m := range map[string]madeUpSweep{
 		"nothing passes": nothing, "instrument": limit, "partly": partly, "one step": step,
 		"two": two, "four": four, "thirteen": many, "bare": bare, "levels": levels,

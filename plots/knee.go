@@ -74,6 +74,38 @@ func (k kneeStep) undriven() bool {
 	return k.Outcome == results.StepInstrument || k.Outcome == results.StepUndecided
 }
 
+// undrivenRates are the ranges of rate that the instrument could not drive, up
+// to infinity where no higher one was driven.
+func (l ladder) undrivenRates() (ranges []extent) {
+	open := false
+	for i, step := range l.steps {
+		switch {
+		case step.Outcome != results.StepInstrument:
+			open = open && step.Outcome == results.StepUndecided
+			continue
+		case !open:
+			ranges = append(ranges, extent{step.RatePerS, step.RatePerS})
+		}
+		open = true
+		last := &ranges[len(ranges)-1]
+		last.hi = step.RatePerS
+		if !slices.ContainsFunc(l.steps[i+1:], kneeStep.driven) {
+			last.hi = math.Inf(1)
+		}
+	}
+	return ranges
+}
+
+// passesAbove tells whether a step passed above the first that did not.
+func (l ladder) passesAbove() bool {
+	return l.FirstFailingPerS != nil && slices.ContainsFunc(l.steps, func(s kneeStep) bool {
+		return s.Outcome == results.StepPassed && s.RatePerS > *l.FirstFailingPerS
+	})
+}
+
+// driven tells whether the step says something of the system.
+func (k kneeStep) driven() bool { return !k.undriven() }
+
 // ladders are the paths of an SLO in the order of the record.
 func (s sweep) ladders(slo results.SLO) (all []ladder) {
 	for _, a := range s.record.Paths {
@@ -180,6 +212,14 @@ func kneeNotes(all []ladder) []string {
 	}
 	if slices.ContainsFunc(all, func(l ladder) bool { return !l.Confirmed }) {
 		notes = append(notes, "*: not confirmed, as the steps at the boundary lie further apart, or have fewer runs, than was asked for.")
+	}
+	if slices.ContainsFunc(all, ladder.passesAbove) {
+		notes = append(notes, "Steps that passed above one that did not do not count.")
+	}
+	if slices.ContainsFunc(all, func(l ladder) bool {
+		return slices.ContainsFunc(l.steps, func(s kneeStep) bool { return !s.undriven() && !s.drawn() })
+	}) {
+		notes = append(notes, "Above a panel, in its colour: steps with too few operations for the percentile.")
 	}
 	for _, l := range all {
 		switch {

@@ -190,7 +190,7 @@ func (b kneeBody) nameEdge(c draw.Canvas, area vg.Rectangle, l ladder, x, y func
 		if math.Abs(float64(at.Y-y(float64(b.slo.LimitNS)))) < 10 {
 			right = area.Max.X
 		}
-		at.X = min(at.X, right-style.Width(rate))
+		at.X, at.Y = min(at.X, right-style.Width(rate)), max(at.Y, area.Min.Y+6)
 		putClear(c, style, at, rate)
 		return
 	}
@@ -199,7 +199,7 @@ func (b kneeBody) nameEdge(c draw.Canvas, area vg.Rectangle, l ladder, x, y func
 		if limit := y(float64(b.slo.LimitNS)); limit < at.Y+8 {
 			at.Y = limit + 8
 		}
-		putClear(c, textStyle(smallSize, ink), at, "no rate passed")
+		putClear(c, textStyle(smallSize, ink), at, "the lowest rate did not pass")
 	}
 }
 
@@ -222,9 +222,10 @@ type kneeMarks struct {
 func (m kneeMarks) Plot(c draw.Canvas, p *plot.Plot) {
 	x, y := p.Transforms(&c)
 	at := func(s kneeStep) vg.Point { return vg.Point{X: x(s.RatePerS), Y: y(float64(s.ns))} }
-	from := slices.IndexFunc(m.own.steps, func(s kneeStep) bool { return s.Outcome == results.StepInstrument })
-	if from >= 0 {
-		hatchLimit(c, vg.Rectangle{Min: vg.Point{X: x(m.own.steps[from].RatePerS), Y: c.Min.Y}, Max: c.Max})
+	for _, r := range m.own.undrivenRates() {
+		band := vg.Rectangle{Min: vg.Point{X: x(r.lo) - 2, Y: c.Min.Y}, Max: vg.Point{X: x(math.Min(r.hi, p.X.Max)) + 2, Y: c.Max.Y}}
+		band.Max.X = min(band.Max.X, c.Max.X)
+		hatchLimit(c, band)
 	}
 	for _, l := range m.body.all {
 		if l.name != m.own.name {

@@ -60,7 +60,7 @@ func sweepResourcesPages(s sweep) (pages []page, missing string) {
 	}
 	which := "each path at the highest step that passed"
 	if planned {
-		which = "each path at the step nearest to " + rateText(s.record.Plan.RatePerS)
+		which = "each path at the step nearest to " + rateText(s.record.Plan.RatePerS) + ", whether it passed or not"
 	}
 	p := newResourcePage(rows)
 	p.subtitle, p.notes = s.caption("", which, p.subtitle...), present(append(p.notes, s.withoutResources(rows), s.down()))

@@ -2,8 +2,6 @@ package plots
 
 import (
 	"fmt"
-	"image/color"
-	"maps"
 	"math"
 	"slices"
 
@@ -13,166 +11,6 @@ import (
 
 	"lockcost/results"
 )
-
-// resourceFill is how a part of a bar is told from the others: by colour, and
-// without it by its hatch.
-type resourceFill struct {
-	role, name string
-	color      color.Color
-	pattern    fillPattern
-}
-
-// fillPattern is a hatch.
-type fillPattern int
-
-const (
-	plain fillPattern = iota
-	rising
-	falling
-	crossed
-	upright
-)
-
-// resourceFills are the roles in the order in which they are stacked.
-var resourceFills = []resourceFill{
-	{results.DriverResources, "driver", midGrey, plain},
-	{"primary", "primary", blue, plain},
-	{"replica", "replicas", skyBlue, rising},
-	{"sentinel", "Sentinels", yellow, falling},
-	{"independent", "independent Redis", purple, upright},
-	{"etcd", "etcd", green, falling},
-	{"zookeeper", "ZooKeeper", vermillion, crossed},
-	{"ledger", "ledger", orange, plain},
-}
-
-// otherServers are roles without a fill of their own.
-var otherServers = resourceFill{"", "others", color.White, crossed}
-
-// byteFills are the parts of the bytes.
-var byteFills = []resourceFill{
-	{"clients", "clients", blue, plain},
-	{"replication", "replication", skyBlue, rising},
-}
-
-// resourceBar is a stacked bar. A total that lacks a part is a lower bound.
-type resourceBar struct {
-	parts []resourcePart
-	total float64
-	lacks bool
-}
-
-type resourcePart struct {
-	fill  resourceFill
-	value float64
-}
-
-func (b *resourceBar) add(fill resourceFill, value float64) {
-	if value > 0 {
-		b.parts = append(b.parts, resourcePart{fill, value})
-		b.total += value
-	}
-}
-
-// sortedNames are a map's keys in their order.
-func sortedNames[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
-
-// cpuBar stacks CPU time by role, in nanoseconds.
-func (r resourceRow) cpuBar() (bar resourceBar) {
-	known := map[string]bool{}
-	for _, fill := range resourceFills {
-		known[fill.role] = true
-		if one, ok := r.roles[fill.role]; ok {
-			bar.addCPU(fill, one)
-		}
-	}
-	for _, role := range sortedNames(r.roles) {
-		if !known[role] {
-			bar.addCPU(otherServers, r.roles[role])
-		}
-	}
-	return bar
-}
-
-func (b *resourceBar) addCPU(fill resourceFill, r results.Resources) {
-	if r.CPUNS == nil {
-		b.lacks = true
-		return
-	}
-	b.add(fill, *r.CPUNS)
-}
-
-// bytesBar stacks what clients exchanged with servers, and what primaries and
-// members sent to others: what a replica received is the same once more.
-func (r resourceRow) bytesBar() (bar resourceBar) {
-	clients, replication := 0.0, 0.0
-	for _, role := range sortedNames(r.roles) {
-		one := r.roles[role]
-		if role == results.DriverResources {
-			continue
-		}
-		for _, v := range []*float64{one.BytesIn, one.BytesOut} {
-			if v == nil {
-				bar.lacks = true
-				continue
-			}
-			clients += *v
-		}
-		if one.ReplicationBytes != nil && role != "replica" {
-			replication += *one.ReplicationBytes
-		}
-	}
-	bar.add(byteFills[0], clients)
-	bar.add(byteFills[1], replication)
-	return bar
-}
-
-// resourceTable are the columns of numbers: of the lock's servers, and of the
-// ledger.
-var resourceTable = []struct {
-	head   [2]string
-	ledger bool
-	of     func(results.Resources) *float64
-}{
-	{[2]string{"lock", "commands"}, false, func(r results.Resources) *float64 { return r.Commands }},
-	{[2]string{"ledger", "statem."}, true, func(r results.Resources) *float64 { return r.Commands }},
-	{[2]string{"lock", "syncs"}, false, func(r results.Resources) *float64 { return r.Fsyncs }},
-	{[2]string{"ledger", "syncs"}, true, func(r results.Resources) *float64 { return r.Fsyncs }},
-}
-
-// cell sums a figure over the roles; "?" where one of them may have more.
-func (r resourceRow) cell(ledger bool, of func(results.Resources) *float64) string {
-	sum, there, lacks := 0.0, false, false
-	for _, role := range sortedNames(r.roles) {
-		if role == results.DriverResources || (role == "ledger") != ledger {
-			continue
-		}
-		if v := of(r.roles[role]); v != nil {
-			sum, there = sum+*v, true
-		} else if role != "sentinel" {
-			lacks = true
-		}
-	}
-	switch {
-	case lacks && sum < 0.005:
-		return "?"
-	case !there:
-		return "–"
-	case lacks:
-		return "≥ " + smallNumber(sum)
-	}
-	return smallNumber(sum)
-}
-
-// smallNumber prints a mean count.
-func smallNumber(v float64) string {
-	switch {
-	case v < 0.005:
-		return "0"
-	case v < 10:
-		return fmt.Sprintf("%.2f", v)
-	}
-	return fmt.Sprintf("%.1f", v)
-}
 
 // draw draws the legend, the bars and the table.
 func (b resourceBody) draw(c draw.Canvas) {
@@ -237,7 +75,7 @@ func (b resourceBody) drawBars(c draw.Canvas, left, width, top vg.Length, bars [
 	chart := newPlot()
 	chart.Add(resourceBars{b.stack, bars})
 	chart.X.Min, chart.X.Max = 0, max(longest, 1)*1.03
-	makeRoom(&chart.X, linearTicks{most: 5, label: tick}, width)
+	makeRoom(&chart.X, linearTicks{most: max(3, int(width/36)), label: tick}, width)
 	chart.X.Label.Text = "for each operation, linear"
 	if width < 120 {
 		chart.X.Label.Text = "each, linear"
@@ -262,10 +100,13 @@ func (b resourceBody) drawBars(c draw.Canvas, left, width, top vg.Length, bars [
 
 // byteTick and byteText print bytes, in kB of 1,000.
 func byteTick(v float64) string {
-	if v >= 1000 {
+	switch {
+	case v == 0:
+		return "0"
+	case v >= 1000:
 		return plainNumber(v/1000) + " kB"
 	}
-	return plainNumber(v)
+	return plainNumber(v) + " B"
 }
 
 func byteText(v float64) string {
@@ -319,28 +160,4 @@ func (b resourceBars) drawGrid(c draw.Canvas, p *plot.Plot, bottom, top vg.Lengt
 		c.StrokeLine2(line(0.5, gridGrey), x(tick.Value), bottom, x(tick.Value), top)
 	}
 	c.StrokeLine2(line(0.6, softInk), x(0), bottom, x(0), top)
-}
-
-// drawFill fills a rectangle, with its hatch and an outline.
-func drawFill(c draw.Canvas, fill resourceFill, r vg.Rectangle) {
-	c.SetColor(fill.color)
-	c.Fill(r.Path())
-	height := r.Size().Y
-	inside := draw.Canvas{Canvas: c.Canvas, Rectangle: r}
-	stripes := func(lean vg.Length) {
-		for x := r.Min.X - height; x < r.Max.X+height; x += 4 {
-			c.StrokeLines(line(0.5, ink), inside.ClipLinesXY([]vg.Point{{X: x, Y: r.Min.Y}, {X: x + lean, Y: r.Max.Y}})...)
-		}
-	}
-	if fill.pattern == rising || fill.pattern == crossed {
-		stripes(height)
-	}
-	if fill.pattern == falling || fill.pattern == crossed {
-		stripes(-height)
-	}
-	if fill.pattern == upright {
-		stripes(0)
-	}
-	c.SetLineStyle(line(0.4, ink))
-	c.Stroke(r.Path())
 }

@@ -126,6 +126,9 @@ func (b sensitivityBody) draw(c draw.Canvas) {
 		}
 		e = e.logPadded(1.3)
 		row.drawPanel(c, area, row.left, e, true)
+		if len(row.right.curves) == 0 {
+			area.Max.X += sensitivityLabels // the names are between the panels
+		}
 		area.Min.X, area.Max.X = area.Max.X+sensitivityGap, area.Max.X+sensitivityGap+width
 		row.drawPanel(c, area, row.right, e, false)
 		top -= rttHead + row.height() + sensitivityFoot
@@ -178,9 +181,6 @@ func (r sensitivityRow) drawPanel(c draw.Canvas, area vg.Rectangle, p variedPane
 	}
 	x, y := chart.Transforms(&data)
 	key := area.Max.X + 12
-	if first {
-		key += sensitivityGap + area.Size().X
-	}
 	placed := placeNames(p, area, sensitivityName, y)
 	for i, curve := range p.curves {
 		leadTo(c, p, i, vg.Point{X: key, Y: placed[i]}, r.at, x, y)
