@@ -85,6 +85,7 @@ const idle = 0.05
 func (d *driverShare) add(name string, server results.Resources) {
 	sum := func(to **float64, v *float64, key, theirs string) {
 		switch {
+		case d.Unknown[key] != "":
 		case v != nil && *to == nil:
 			one := *v
 			*to = &one
@@ -94,7 +95,7 @@ func (d *driverShare) add(name string, server results.Resources) {
 			if d.Unknown == nil {
 				d.Unknown = map[string]string{}
 			}
-			d.Unknown[key] = name + ": " + server.Unknown[theirs]
+			d.Unknown[key], *to = name+": "+server.Unknown[theirs], nil // the others alone are no sum
 		}
 	}
 	in, out, commands := resourceKeys[usage.BytesIn], resourceKeys[usage.BytesOut], resourceKeys[usage.Commands]

@@ -97,7 +97,7 @@ func TestTheDriversShareIsWhatServersSay(t *testing.T) {
 		t.Errorf("%v ns, %v bytes out, %v in, %v commands", *driver.CPUNS, *driver.BytesOut, *driver.BytesIn, *driver.Commands)
 	}
 	driver = toResources(usage.Usage{"primary": reading(1000, 500, 200), "zookeeper-1": mute}, recording)[results.DriverResources]
-	if driver.Unknown["bytes_in_per_op"] != "zookeeper-1: it does not count" {
+	if driver.Unknown["bytes_in_per_op"] != "zookeeper-1: it does not count" || driver.BytesIn != nil || driver.BytesOut == nil {
 		t.Errorf("%+v", driver)
 	}
 	if toResources(usage.Usage{}, &load.Recording{}) != nil {

@@ -153,7 +153,10 @@ func (p Path) inUse(pool string) string {
 	if n == 0 {
 		return ""
 	}
-	text := fmt.Sprintf("%.2g", mean/float64(n))
+	text := fmt.Sprintf("%.1f", mean/float64(n))
+	if mean/float64(n) < 1 {
+		text = fmt.Sprintf("%.2f", mean/float64(n))
+	}
 	if high != nil {
 		text += fmt.Sprintf(", %d", *high)
 	}

@@ -92,9 +92,12 @@ func (r Reading) replication(info map[string]string) {
 // syncs are none where nothing is written to a file. Otherwise Redis does not
 // count them.
 func (r Reading) syncs(info map[string]string) {
-	if info["aof_enabled"] == "0" && info["rdb_bgsave_in_progress"] == "0" {
+	switch {
+	case info["aof_enabled"] != "0":
+		r.Unknown[Fsyncs] = "Redis does not count those of its append-only file"
+	case info["rdb_bgsave_in_progress"] != "0" || info["rdb_saves"] != "" && info["rdb_saves"] != "0":
+		r.Unknown[Fsyncs] = "Redis does not count those of its snapshots"
+	default:
 		r.Values[Fsyncs] = 0
-		return
 	}
-	r.Unknown[Fsyncs] = "Redis does not count those of its append-only file"
 }

@@ -6,6 +6,7 @@
 package usage
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strconv"
@@ -54,7 +55,7 @@ func (r Reading) since(before Reading) Reading {
 		case !okNow && r.Unknown[c] != "":
 			used.Unknown[c] = r.Unknown[c]
 		case okNow && !okThen:
-			used.Unknown[c] = before.Unknown[c]
+			used.Unknown[c] = cmp.Or(before.Unknown[c], "the server did not tell before")
 		case okNow && now < then:
 			used.Unknown[c] = "the server was started anew meanwhile"
 		case okNow:

@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"lockcost/bench"
 	"lockcost/bench/capacity"
 	"lockcost/env"
 	"lockcost/results"
@@ -147,6 +149,11 @@ func (f *sweepFlags) checkOurs(c *cobra.Command) error {
 	if f.env == envExternal && len(f.down) > 0 {
 		return errors.New("--down: servers of yours are not lockcost's to end")
 	}
+	for _, node := range f.down {
+		if err := f.knows(node); err != nil {
+			return err
+		}
+	}
 	for _, v := range f.sweep.Vary {
 		if f.env == envExternal && (v.Name == "replica-rtt" || v.Name == "client-rtt") {
 			return fmt.Errorf("--vary %s needs servers that lockcost starts: yours have the distance that they have", v.Name)
@@ -154,6 +161,20 @@ func (f *sweepFlags) checkOurs(c *cobra.Command) error {
 		if c.Flags().Changed(v.Name) {
 			return fmt.Errorf("--%s is given and varied: give only one of them", v.Name)
 		}
+	}
+	return nil
+}
+
+// knows refuses a node that the stack will not have.
+func (f *sweepFlags) knows(node string) error {
+	_, spec := f.source(f.spec(), func(bench.Progress) {})
+	there := map[string]int{
+		"replica": spec.Replicas, "sentinel": spec.Sentinels, "independent": spec.Independents, "etcd": spec.Etcd, "zookeeper": spec.ZooKeeper,
+		"primary": 1, "ledger": 1, // which capacity.Plan refuses with its reason
+	}
+	role, number, numbered := strings.Cut(node, "-")
+	if n, err := strconv.Atoi(number); numbered && (err != nil || n < 1 || n > there[role]) || there[role] == 0 {
+		return fmt.Errorf("--down %s: the stack will have no such node", node)
 	}
 	return nil
 }
