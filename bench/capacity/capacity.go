@@ -63,6 +63,8 @@ func (p Plan) Check() error {
 		return fmt.Errorf("--from %v: must be from 1 to %d per second", p.From, load.MaxRate)
 	case math.IsNaN(p.To) || p.To < p.From || p.To > load.MaxRate:
 		return fmt.Errorf("--to %v: must be from --from %v to %d per second", p.To, p.From, load.MaxRate)
+	case math.IsNaN(p.Least) || p.Least < 0.1 || p.Least > p.From:
+		return fmt.Errorf("--least %v: must be from 0.1 to --from %v per second", p.Least, p.From)
 	case p.Step < 500*time.Millisecond || p.Step > 5*time.Minute:
 		return fmt.Errorf("--step %v: must be from 500ms to 5m", p.Step)
 	case p.Repeat < 1:
@@ -118,11 +120,12 @@ const longestStep = 2 * time.Minute
 // a step is to have.
 const sampleFactor = 2
 
-// at is the plan of a step at a rate, long enough for the SLOs' percentiles.
+// at is the plan of a step at a rate, long enough for the SLOs' percentiles. It
+// is judged at these, and no lower than P99: one pause of the driver's is as
+// long as many a P50, and makes none up.
 func (p Plan) at(rate float64) bench.Plan {
 	step := p.Plan
-	step.Rate, step.Duration, step.Runs = rate, p.Step, 1
-	step.Highest = results.P50
+	step.Rate, step.Duration, step.Runs, step.Highest = rate, p.Step, 1, results.P99
 	for _, slo := range p.SLOs {
 		need := time.Duration(sampleFactor * float64(results.SamplesFor(slo.Percentile)) / rate * float64(time.Second))
 		step.Duration = max(step.Duration, min(need, longestStep))

@@ -88,6 +88,7 @@ func (f *sweepFlags) flags(c *cobra.Command) {
 	set.StringArrayVar(&f.vary, "vary", nil, "condition and its values, NAME=v1,v2,…; may be given several times")
 	set.Float64Var(&f.sweep.From, "from", f.sweep.From, "rate of the search's first step, per second")
 	set.Float64Var(&f.sweep.To, "to", f.sweep.To, "highest rate to try")
+	set.Float64Var(&f.sweep.Least, "least", f.sweep.Least, "lowest rate to try, where none higher keeps the SLO")
 	set.DurationVar(&f.sweep.Step, "step", f.sweep.Step, "least measured window of a step; longer where its percentile needs it")
 	set.IntVar(&f.sweep.Repeat, "repeat", f.sweep.Repeat, "runs of each of the two steps at the boundary; intervals need 6")
 	set.StringSliceVar(&f.down, "down", nil, "nodes to end before anything is measured, such as replica-1 or etcd-2")
