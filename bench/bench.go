@@ -110,8 +110,8 @@ func (p Plan) Check() error {
 		return fmt.Errorf("--keys %d: must be 0, for a fresh key each time, or above", p.Keys)
 	case math.IsNaN(p.Zipf) || p.Zipf < 0 || p.Zipf > maxZipf:
 		return fmt.Errorf("--zipf %v: must be from 0, for keys by turns, to %d", p.Zipf, maxZipf)
-	case p.Zipf > 0 && p.Keys == 0 && p.Orders == 0:
-		return fmt.Errorf("--zipf %v: there is nothing to draw from: give --keys or --orders", p.Zipf)
+	case p.Zipf > 0 && p.Keys == 0:
+		return fmt.Errorf("--zipf %v: there are no keys to draw from: give --keys", p.Zipf)
 	case max(p.Keys, p.Orders) > maxDistinct:
 		return fmt.Errorf("--keys %d, --orders %d: at most %d", p.Keys, p.Orders, maxDistinct)
 	case p.TxRows < 0 || p.TxRows > ledger.MaxRows:

@@ -39,7 +39,6 @@ type task struct {
 	firstOrder int64  // the order of slot 0
 	ttl, hold  time.Duration
 
-	zipf    float64   // exponent by which keys are drawn; 0: taken by turns
 	popular []float64 // of the keys, see popularity; nil where they are taken by turns
 	seed    uint64
 }
@@ -92,7 +91,7 @@ func (t *task) underLock(ctx context.Context, order int64, lease lock.Lease) err
 // order is the order of a slot.
 func (t *task) order(slot int64) int64 {
 	if t.hot {
-		slot = t.which(slot)
+		slot %= t.distinct
 	}
 	return t.firstOrder + slot
 }
@@ -129,9 +128,14 @@ func (t *task) key(slot int64) string {
 	if t.distinct > 0 {
 		slot = t.which(slot)
 	}
+	return t.numbered(slot)
+}
+
+// numbered is the key with a number.
+func (t *task) numbered(n int64) string {
 	buffer := make([]byte, 0, 64)
 	buffer = append(buffer, t.keys...)
-	return string(strconv.AppendInt(buffer, slot, 10))
+	return string(strconv.AppendInt(buffer, n, 10))
 }
 
 // effectError tells the ledger's failures from the lock's.

@@ -29,6 +29,7 @@ type site struct {
 	orders   int64          // next order that is not yet seeded
 	tasks    []*task        // so far, each with keys of its own
 	meter    *usage.Meter   // of what the servers use
+	popular  popular        // of the task before
 }
 
 // cleanupTimeout bounds the removal of keys and tables, also after Ctrl-C.
@@ -79,11 +80,12 @@ func (s *site) keys() iter.Seq[string] {
 			return
 		}
 		for _, t := range s.tasks {
-			for slot := range t.slots {
-				if t.distinct > 0 && slot >= t.distinct {
-					break
-				}
-				if !yield(t.key(slot)) {
+			n := t.slots
+			if t.distinct > 0 && (t.popular != nil || t.distinct < n) {
+				n = t.distinct
+			}
+			for i := range n {
+				if !yield(t.numbered(i)) {
 					return
 				}
 			}
@@ -96,14 +98,14 @@ func (s *site) task(ctx context.Context, session *workloads.Session, n int64) (*
 	t := &task{
 		session: session, ttl: s.plan.TTL, hold: s.plan.Hold, distinct: int64(s.plan.Keys),
 		keys: fmt.Sprintf("%s%d:", s.settings.Prefix, len(s.tasks)), slots: n, firstOrder: s.orders,
-		zipf: s.plan.Zipf, seed: s.plan.Seed,
+		seed: s.plan.Seed,
 	}
 	if hot := int64(s.plan.Orders); hot > 0 {
 		t.distinct, t.hot = hot, true
 		n = min(n, hot)
 	}
-	if t.zipf > 0 {
-		t.popular = popularity(t.distinct, t.zipf)
+	if s.plan.Zipf > 0 {
+		t.popular = s.popularity(t.distinct, s.plan.Zipf)
 	}
 	s.tasks = append(s.tasks, t)
 	if session.Guard == nil {

@@ -26,6 +26,20 @@ func popularity(n int64, s float64) []float64 {
 	return up
 }
 
+// popular is a popularity that is kept, as the next task mostly has the same.
+type popular struct {
+	n  int64
+	s  float64
+	up []float64
+}
+
+func (s *site) popularity(n int64, exponent float64) []float64 {
+	if s.popular.up == nil || s.popular.n != n || s.popular.s != exponent {
+		s.popular = popular{n, exponent, popularity(n, exponent)}
+	}
+	return s.popular.up
+}
+
 // draw is the key of a slot: always the same for the same seed, and without
 // anything that workers would share.
 func draw(popular []float64, seed uint64, slot int64) int64 {

@@ -102,7 +102,7 @@ func (c *Capacity) confirmed(low, high *Step) bool {
 	case low == nil && high == nil:
 		return false
 	case low == nil:
-		return high.RatePerS <= c.Search.LeastPerS
+		return high.RatePerS <= c.Search.LeastPerS || high.Outcome == StepInstrument
 	case high == nil:
 		return low.RatePerS >= c.Search.ToPerS
 	}
@@ -139,6 +139,8 @@ func (c *Capacity) Doubts() (doubts []string) {
 	for _, a := range c.Paths {
 		name := fmt.Sprintf("%s, %s", a.Label(), a.SLO.Title())
 		switch {
+		case a.Limit == LimitInstrument && a.MaxRatePerS == nil:
+			doubts = append(doubts, name+": the machine disturbed the instrument from the first step on; try a quieter one")
 		case a.Limit == LimitInstrument:
 			doubts = append(doubts, name+": the instrument's limit was reached, not the system's")
 		case a.MaxRatePerS == nil:

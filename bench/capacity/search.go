@@ -29,6 +29,8 @@ func explore(steps []results.Step, s results.Search) (rate float64, ok bool) {
 		return high.RatePerS, true
 	case low == nil && high == nil:
 		return s.FromPerS, true
+	case low == nil && high.Outcome == results.StepInstrument:
+		return 0, false // a machine that disturbs the driver at one rate does at any
 	case high == nil:
 		return min(onGrid(2*low.RatePerS, s), s.ToPerS), low.RatePerS < s.ToPerS
 	case low == nil:

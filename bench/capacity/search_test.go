@@ -145,3 +145,12 @@ func TestTheRunsExpectedAreAboutThoseTaken(t *testing.T) {
 		t.Errorf("%d are expected at the end", left)
 	}
 }
+
+// A machine that disturbs the driver at the first rate does at lower ones: the
+// search does not go there.
+func TestTheSearchDoesNotFleeFromADisturbedMachine(t *testing.T) {
+	steps, runs := searched(t, madeUp, func(float64) results.StepOutcome { return results.StepInstrument })
+	if len(steps) != 1 || runs != madeUp.Runs {
+		t.Errorf("%d steps, %d runs", len(steps), runs)
+	}
+}

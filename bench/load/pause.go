@@ -1,11 +1,12 @@
 package load
 
 import (
-	"lockcost/env/timer"
 	"math/rand/v2"
 	"slices"
 	"sync"
 	"time"
+
+	"lockcost/env/timer"
 )
 
 // Pauses of the driver are found by what wakes the workers: the poller, which

@@ -2,9 +2,10 @@ package load
 
 import (
 	"context"
-	"lockcost/env/timer"
 	"sync"
 	"time"
+
+	"lockcost/env/timer"
 )
 
 // worker claims slots and runs them, one after the other.

@@ -9,7 +9,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 )
 
-// Tables is the tables of one run: orders, charges, markers and tokens, each
+// Tables is the tables of one run: orders, charges, markers, tokens and items, each
 // name beginning with the run's prefix. It has connections of its own, one
 // at a time, and is safe for concurrent use.
 type Tables struct {

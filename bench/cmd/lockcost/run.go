@@ -123,7 +123,7 @@ func (f *runFlags) flags(c *cobra.Command) {
 	set.DurationVar(&p.TTL, "ttl", p.TTL, "of the locks")
 	set.DurationVar(&p.Hold, "hold", p.Hold, "how long each lock is held on purpose")
 	set.IntVar(&p.Keys, "keys", p.Keys, "number of lock keys to contend for (0: a fresh key each time)")
-	set.Float64Var(&p.Zipf, "zipf", p.Zipf, "exponent by which --keys or --orders are drawn: the k-th as often as 1/k^zipf (0: by turns)")
+	set.Float64Var(&p.Zipf, "zipf", p.Zipf, "exponent by which --keys are drawn: the k-th as often as 1/k^zipf (0: by turns)")
 	set.IntVar(&p.Orders, "orders", p.Orders, "number of hot orders that operations take by turns, each with its own key (0: a fresh order each time)")
 	set.IntVar(&p.TxRows, "tx-rows", p.TxRows, "rows of 100 bytes that each charge's transaction inserts beside its own")
 	set.DurationVar(&p.AcquireTimeout, "acquire-timeout", p.AcquireTimeout, "how long to go on trying for a held lock (0: one attempt)")
