@@ -70,8 +70,8 @@ endif
 	@echo "Figures: plots/$(notdir $(RUN))*; the experiments: $(RUN)*"
 
 # What is varied is measured at a rate that one small machine keeps quietly.
-VARY           := --vary replica-rtt=0,250us,500us,1ms,2ms,5ms,10ms --rate 300
-CAPACITY_FLAGS ?= --slo p99=5ms $(if $(QUICK),--repeat 1 --step 1s --runs 1 --duration 2s) $(VARY)
+VARY           := --vary replica-rtt=0,250us,500us,1ms,2ms,5ms,10ms --rate 500
+CAPACITY_FLAGS ?= --slo p99=5ms $(if $(QUICK),--repeat 1 --runs 1) $(VARY)
 
 capacity: deps build
 	$(BIN) sweep --out $(RUN) $(CAPACITY_FLAGS) || [ $$? -eq 3 ]

@@ -85,6 +85,18 @@ func (p Point) Same(o Point) bool {
 		(p.Varied == nil) == (o.Varied == nil) && (p.Varied == nil || *p.Varied == *o.Varied)
 }
 
+// InBlock is how many runs of the point were made in a block, and whether one
+// of them counts: is not invalid.
+func (p Point) InBlock(block int) (runs int, counts bool) {
+	for i, run := range p.Runs {
+		if p.Blocks[i] == block {
+			runs++
+			counts = counts || run.Verdict != Invalid
+		}
+	}
+	return runs, counts
+}
+
 // IsStep tells whether the point is a step of the search: in an open loop and
 // with nothing varied.
 func (p Point) IsStep() bool { return p.Clients == 0 && p.Varied == nil }

@@ -57,27 +57,29 @@ func TestAStepPassesOnlyWhereItsUpperBoundDoes(t *testing.T) {
 		outcome StepOutcome
 		reason  string
 	}{
-		"bound at the limit":                {[]Run{good}, StepPassed, ""},
-		"bound just over it":                {[]Run{stepRun(0, 1000, 4e6, 5e6+1)}, StepFailed, "over 5.00 ms"},
-		"two of three over it":              {[]Run{good, stepRun(1, 1000, 4e6, 6e6), stepRun(2, 1000, 4e6, 7e6)}, StepFailed, "at most 6.00 ms"},
-		"one of three over it":              {[]Run{good, stepRun(1, 1000, 9e6, 9e6), good}, StepPassed, ""},
-		"nine runs, one over the limit":     {append(repeated(8, good), stepRun(8, 1000, 51e5, 6e6)), StepPassed, ""},
-		"nine runs, two over the limit":     {append(repeated(7, good), stepRun(7, 1000, 51e5, 6e6), stepRun(8, 1000, 52e5, 6e6)), StepFailed, "at most 5.10 ms"},
-		"six runs have an interval":         {repeated(6, stepRun(0, 1000, 4e6, 9e6)), StepPassed, ""},
-		"six runs, one over the limit":      {append(repeated(5, good), stepRun(5, 1000, 51e5, 6e6)), StepFailed, "at most 5.10 ms"},
-		"not achieved":                      {[]Run{slow}, StepFailed, "980/s of 1,000/s"},
-		"one of seven saturated":            {append(repeated(6, good), saturated), StepFailed, "saturated: 900/s"},
-		"one of nine saturated":             {append(repeated(8, good), saturated), StepPassed, ""},
-		"saturated":                         {[]Run{saturated}, StepFailed, "saturated: 900/s"},
-		"without an upper bound":            {[]Run{unbounded}, StepFailed, "too few operations"},
-		"without the percentile":            {[]Run{few}, StepFailed, "too few operations"},
-		"disturbed once":                    {[]Run{invalid}, StepUndecided, ""},
-		"disturbed twice":                   {repeated(2, invalid), StepUndecided, ""},
-		"not to be driven":                  {repeated(3, invalid), StepInstrument, "the driver stood still"},
-		"disturbed, and then measured":      {[]Run{invalid, good}, StepPassed, ""},
-		"mostly disturbed":                  {append(repeated(4, invalid), repeated(2, good)...), StepInstrument, "could not drive"},
-		"disturbed in less than half of it": {append(repeated(3, invalid), repeated(3, good)...), StepPassed, ""},
-		"interrupted only":                  {[]Run{{Interrupted: true, Verdict: Valid}}, StepUndecided, ""},
+		"bound at the limit":                 {[]Run{good}, StepPassed, ""},
+		"bound just over it":                 {[]Run{stepRun(0, 1000, 4e6, 5e6+1)}, StepFailed, "over 5.00 ms"},
+		"two of three over it":               {[]Run{good, stepRun(1, 1000, 4e6, 6e6), stepRun(2, 1000, 4e6, 7e6)}, StepFailed, "at most 6.00 ms"},
+		"one of three over it":               {[]Run{good, stepRun(1, 1000, 9e6, 9e6), good}, StepPassed, ""},
+		"nine runs, one over the limit":      {append(repeated(8, good), stepRun(8, 1000, 51e5, 6e6)), StepPassed, ""},
+		"nine runs, two over the limit":      {append(repeated(7, good), stepRun(7, 1000, 51e5, 6e6), stepRun(8, 1000, 52e5, 6e6)), StepFailed, "at most 5.10 ms"},
+		"six runs have an interval":          {repeated(6, stepRun(0, 1000, 4e6, 9e6)), StepPassed, ""},
+		"six runs, one over the limit":       {append(repeated(5, good), stepRun(5, 1000, 51e5, 6e6)), StepFailed, "at most 5.10 ms"},
+		"not achieved":                       {[]Run{slow}, StepFailed, "980/s of 1,000/s"},
+		"one of seven saturated":             {append(repeated(6, good), saturated), StepFailed, "saturated: 900/s"},
+		"one of nine saturated":              {append(repeated(8, good), saturated), StepPassed, ""},
+		"saturated":                          {[]Run{saturated}, StepFailed, "saturated: 900/s"},
+		"without an upper bound":             {[]Run{unbounded}, StepFailed, "too few operations"},
+		"without the percentile":             {[]Run{few}, StepFailed, "too few operations"},
+		"disturbed once":                     {[]Run{invalid}, StepUndecided, ""},
+		"disturbed twice":                    {repeated(2, invalid), StepUndecided, ""},
+		"disturbed five times":               {repeated(5, invalid), StepUndecided, ""},
+		"not to be driven":                   {repeated(6, invalid), StepInstrument, "the driver stood still"},
+		"disturbed, and then measured":       {[]Run{invalid, good}, StepPassed, ""},
+		"mostly disturbed":                   {append(repeated(16, invalid), repeated(2, good)...), StepInstrument, "could not drive"},
+		"not tried often enough":             {append(repeated(15, invalid), repeated(2, good)...), StepPassed, ""},
+		"disturbed, and half of what counts": {append(repeated(15, invalid), repeated(3, good)...), StepPassed, ""},
+		"interrupted only":                   {[]Run{{Interrupted: true, Verdict: Valid}}, StepUndecided, ""},
 	} {
 		step := c.Step(stepOf(1000, s.runs...), p99of5ms)
 		if step.Outcome != s.outcome || !strings.Contains(step.Reason, s.reason) {
@@ -158,7 +160,7 @@ func undriven(low, high float64) *Capacity {
 	c := passing(6, low)
 	run := stepRun(0, high, 1e6, 1e6)
 	run.Verdict, run.Reasons = Invalid, []string{"lag"}
-	c.Points = append(c.Points, stepOf(high, repeated(6, run)...))
+	c.Points = append(c.Points, stepOf(high, repeated(6, run)...)) // instrumentTries
 	return c
 }
 

@@ -6,9 +6,16 @@ import (
 	"slices"
 )
 
-// instrumentTries is how many runs that the instrument was at fault in make a
-// step one that it could not drive, where no other run of it counts.
-const instrumentTries = 3
+// A run that the instrument was at fault in is measured again. A step is one
+// that it could not drive when as many tries have not come to one run that
+// counts, or as many for each run that was asked for not to half of these.
+const (
+	instrumentTries = 6
+	triesForEach    = 3
+)
+
+// Tries is how many runs of a step there are at most, for runs that count.
+func (s Search) Tries() int { return max(instrumentTries, triesForEach*s.Runs) }
 
 // Step holds a point against an SLO. The runs that count are those that were
 // not invalid and not cut short; the step passes when the upper bound of the
@@ -30,7 +37,7 @@ func (c *Capacity) Step(p Point, slo SLO) Step {
 	s.AchievedPerS = middle(counting, func(r Run) float64 { return r.AchievedPerS })
 	tried := s.Runs + s.Invalid
 	switch {
-	case s.Runs == 0 && s.Invalid >= instrumentTries, s.Runs > 0 && tried >= c.Search.Runs && 2*s.Runs < tried:
+	case s.Runs == 0 && s.Invalid >= instrumentTries, tried >= c.Search.Tries() && 2*s.Runs < c.Search.Runs:
 		s.Outcome, s.Reason = StepInstrument, "the instrument could not drive it: "+firstReason(p.Runs, Invalid)
 		return s
 	case s.Runs == 0:

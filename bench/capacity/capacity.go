@@ -48,8 +48,8 @@ const precision = 0.05
 // DefaultPlan has the defaults of `lockcost sweep`, without paths, SLOs and
 // what to vary.
 func DefaultPlan() Plan {
-	p := Plan{Plan: bench.DefaultPlan(), From: 250, To: 64000, Least: 10, Step: 2 * time.Second, Repeat: 6}
-	p.Warmup, p.Duration = 500*time.Millisecond, 3*time.Second
+	p := Plan{Plan: bench.DefaultPlan(), From: 500, To: 64000, Least: 10, Step: time.Second, Repeat: 6}
+	p.Warmup, p.Duration = 500*time.Millisecond, 2*time.Second
 	return p
 }
 

@@ -139,7 +139,12 @@ func (s *sweep) progress(j job) Progress {
 	}
 	if len(s.plan.Vary) > 0 {
 		for _, t := range s.plan.targets(s.ground.Variants()) {
-			left += s.plan.Runs - len(s.found(s.target(t, 0).point).Blocks)
+			point := s.found(s.target(t, 0).point)
+			for block := range s.plan.Runs {
+				if _, counts := point.InBlock(block); !counts {
+					left++
+				}
+			}
 		}
 	}
 	left = max(left, 1)

@@ -25,7 +25,7 @@ func explore(steps []results.Step, s results.Search) (rate float64, ok bool) {
 	}
 	low, high := results.Boundary(steps)
 	switch {
-	case high != nil && high.Outcome == results.StepFailed && high.Runs+high.Invalid < min(failingRuns, s.Runs):
+	case high != nil && high.Outcome == results.StepFailed && high.Runs < min(failingRuns, s.Runs) && high.Runs+high.Invalid < s.Tries():
 		return high.RatePerS, true
 	case low == nil && high == nil:
 		return s.FromPerS, true
@@ -49,14 +49,14 @@ func explore(steps []results.Step, s results.Search) (rate float64, ok bool) {
 func confirm(steps []results.Step, s results.Search, limitNS int64) (rates []float64) {
 	low, high := results.Boundary(steps)
 	for _, step := range []*results.Step{low, high} {
-		if step == nil {
+		if step == nil || step.Outcome == results.StepInstrument {
 			continue
 		}
 		runs := s.Runs
 		if step.Outcome == results.StepFailed && step.ValueNS != nil && *step.ValueNS <= limitNS {
 			runs += s.Runs / 2
 		}
-		if step.Runs+step.Invalid < runs {
+		if step.Runs < runs && step.Runs+step.Invalid < s.Tries() {
 			rates = append(rates, step.RatePerS)
 		}
 	}
@@ -89,7 +89,7 @@ func expected(steps []results.Step, s results.Search) int {
 		apart := math.Log2(high.RatePerS / low.RatePerS)
 		runs += int(math.Max(0, math.Ceil(math.Log2(apart*gridSteps))))
 		for _, step := range []*results.Step{low, high} {
-			runs += max(0, s.Runs-step.Runs-step.Invalid)
+			runs += max(0, s.Runs-step.Runs)
 		}
 	}
 	return runs

@@ -291,21 +291,32 @@ func inFlight(p *results.Point) int {
 	return max(1, int(math.Ceil(p.RatePerS*mean/n/1e9)))
 }
 
-// vary measures what is varied, in blocks.
+// blockTries is how often a path is driven in a block, at most, for a run that
+// is not invalid.
+const blockTries = 3
+
+// vary measures what is varied, in blocks. What was invalid is measured again
+// at the end of its block.
 func (s *sweep) vary(ctx context.Context) error {
 	if len(s.plan.Vary) == 0 {
 		return nil
 	}
 	for block := range s.plan.Runs {
-		var jobs []job
-		for _, t := range s.plan.targets(s.ground.Variants()) {
-			j := s.target(t, block)
-			if !slices.Contains(s.found(j.point).Blocks, block) {
-				jobs = append(jobs, j)
+		for range blockTries {
+			var jobs []job
+			for _, t := range s.plan.targets(s.ground.Variants()) {
+				j := s.target(t, block)
+				tries := blockTries
+				if t.variant.Path.Floor {
+					tries = 1
+				}
+				if tried, counts := s.found(j.point).InBlock(block); !counts && tried < tries {
+					jobs = append(jobs, j)
+				}
 			}
-		}
-		if err := s.round(ctx, jobs); err != nil {
-			return err
+			if err := s.round(ctx, jobs); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

@@ -160,9 +160,12 @@ type target struct {
 	varied  *results.Value
 }
 
-// targets are the floors, and for each condition every path at each value that
-// it may depend on. A path that does not is driven once, at the first value:
-// it is what others are compared with.
+// comparedWith is the path that costs are stated against.
+const comparedWith = "setnx"
+
+// targets are the floors, and for each condition every path that may depend on
+// it, at each value. What others are compared with is driven at the first value
+// where it does not.
 func (p Plan) targets(variants []bench.Variant) []target {
 	plan := p.Plan
 	plan.Highest = results.P99
@@ -174,7 +177,7 @@ func (p Plan) targets(variants []bench.Variant) []target {
 	}
 	for _, vary := range p.Vary {
 		for _, v := range variants {
-			if v.Path.Floor {
+			if v.Path.Floor || !vary.depends(v.Path, plan) && v.Path.Label() != comparedWith {
 				continue
 			}
 			for i, value := range vary.Values {
