@@ -160,7 +160,7 @@ func undriven(low, high float64) *Capacity {
 	c := passing(6, low)
 	run := stepRun(0, high, 1e6, 1e6)
 	run.Verdict, run.Reasons = Invalid, []string{"lag"}
-	c.Points = append(c.Points, stepOf(high, repeated(6, run)...)) // instrumentTries
+	c.Points = append(c.Points, stepOf(high, repeated(18, run)...)) // Search.Tries
 	return c
 }
 

@@ -93,7 +93,7 @@ func Boundary(steps []Step) (low, high *Step) {
 // asked for, and lie as close as was.
 func (c *Capacity) confirmed(low, high *Step) bool {
 	for _, step := range []*Step{low, high} {
-		if step != nil && step.Outcome != StepInstrument && step.Runs < c.Search.Runs {
+		if step != nil && step.Runs < c.Search.Runs && step.Runs+step.Invalid < c.Search.Tries() {
 			return false
 		}
 	}

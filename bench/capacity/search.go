@@ -45,11 +45,12 @@ func explore(steps []results.Step, s results.Search) (rate float64, ok bool) {
 // confirm are the steps at the boundary that have fewer runs than were asked
 // for. One whose median meets the limit, and its upper bound does not, gets half
 // as many more: of 6 runs the bound is the greatest, of 9 the second, so that
-// one disturbed run does not decide.
+// one disturbed run does not decide. One that could not be driven is tried again
+// too: what disturbed the machine may have ended.
 func confirm(steps []results.Step, s results.Search, limitNS int64) (rates []float64) {
 	low, high := results.Boundary(steps)
 	for _, step := range []*results.Step{low, high} {
-		if step == nil || step.Outcome == results.StepInstrument {
+		if step == nil {
 			continue
 		}
 		runs := s.Runs
