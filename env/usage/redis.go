@@ -92,12 +92,14 @@ func (r Reading) replication(info map[string]string) {
 // syncs are none where nothing is written to a file. Otherwise Redis does not
 // count them.
 func (r Reading) syncs(info map[string]string) {
-	switch {
-	case info["aof_enabled"] != "0":
+	if info["aof_enabled"] != "0" {
 		r.Unknown[Fsyncs] = "Redis does not count those of its append-only file"
-	case info["rdb_bgsave_in_progress"] != "0" || info["rdb_saves"] != "" && info["rdb_saves"] != "0":
-		r.Unknown[Fsyncs] = "Redis does not count those of its snapshots"
-	default:
-		r.Values[Fsyncs] = 0
+		return
+	}
+	r.Values[Fsyncs] = 0
+	r.take(saves, info["rdb_saves"], 1)
+	delete(r.Unknown, saves) // before 7.0
+	if info["rdb_bgsave_in_progress"] != "0" {
+		r.Values[saves] += 0.5 // and so another number than before it, and after
 	}
 }

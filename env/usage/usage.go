@@ -29,6 +29,8 @@ const (
 	// Held is not a counter: the bytes of memory, or of the data, that may be
 	// held for locks at the time.
 	Held Counter = "held"
+	// saves are the snapshots that a Redis has written.
+	saves Counter = "saves"
 )
 
 // Counters lists those that grow.
@@ -56,6 +58,8 @@ func (r Reading) since(before Reading) Reading {
 			used.Unknown[c] = r.Unknown[c]
 		case okNow && !okThen:
 			used.Unknown[c] = cmp.Or(before.Unknown[c], "the server did not tell before")
+		case c == Fsyncs && okNow && r.Values[saves] != before.Values[saves]:
+			used.Unknown[c] = "Redis does not count those of its snapshots, and wrote one"
 		case okNow && now < then:
 			used.Unknown[c] = "the server was started anew meanwhile"
 		case okNow:
