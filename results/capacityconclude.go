@@ -143,6 +143,8 @@ func (c *Capacity) Doubts() (doubts []string) {
 			doubts = append(doubts, name+": the machine disturbed the instrument from the first step on; try a quieter one")
 		case a.Limit == LimitInstrument:
 			doubts = append(doubts, name+": the instrument's limit was reached, not the system's")
+		case a.MaxRatePerS == nil && a.FirstFailingPerS == nil:
+			doubts = append(doubts, name+": nothing is decided yet")
 		case a.MaxRatePerS == nil:
 			doubts = append(doubts, fmt.Sprintf("%s: no rate met it, down to %s/s", name, FormatRate(*a.FirstFailingPerS)))
 		case !a.Confirmed:

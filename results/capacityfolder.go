@@ -11,12 +11,9 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// The content of a sweep's folder, beside the interval logs. The lock is held
-// by whoever writes to it, and goes with them.
-const (
-	capacityName = "capacity.json"
-	capacityLock = "capacity.lock"
-)
+// capacityName is a sweep's record, beside the interval logs. Whoever writes to
+// the folder holds a lock on the folder itself.
+const capacityName = "capacity.json"
 
 // CapacityFolder is where a sweep is written. It must be closed.
 type CapacityFolder struct {
@@ -42,7 +39,7 @@ func CreateCapacity(dir string) (*CapacityFolder, error) {
 
 // lockCapacity keeps others from writing to the folder.
 func lockCapacity(dir string) (*CapacityFolder, error) {
-	lock := flock.New(filepath.Join(dir, capacityLock))
+	lock := flock.New(dir, flock.SetFlag(os.O_RDONLY))
 	ours, err := lock.TryLock()
 	if err != nil {
 		return nil, describe("lock the folder", dir, err)
@@ -98,10 +95,8 @@ func (f *CapacityFolder) Save(c *Capacity) error {
 // Discard removes a folder in which nothing was measured, unless something
 // else is in it.
 func (f *CapacityFolder) Discard() error {
-	for _, name := range []string{capacityName, capacityLock} {
-		if err := removeIfThere(filepath.Join(f.dir, name)); err != nil {
-			return err
-		}
+	if err := removeIfThere(filepath.Join(f.dir, capacityName)); err != nil {
+		return err
 	}
 	if entries, err := os.ReadDir(f.dir); err != nil || len(entries) > 0 {
 		return err
@@ -114,7 +109,7 @@ func (f *CapacityFolder) Close() error {
 	if f == nil {
 		return nil
 	}
-	return errors.Join(removeIfThere(filepath.Join(f.dir, capacityLock)), f.lock.Unlock())
+	return f.lock.Unlock()
 }
 
 // LoadCapacity reads the record in a sweep's folder. Its error says what dir is

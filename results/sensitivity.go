@@ -3,7 +3,6 @@ package results
 import (
 	"cmp"
 	"slices"
-	"strings"
 )
 
 // The percentiles of a sensitivity.
@@ -139,12 +138,14 @@ func (c *Capacity) basis(p Point) *Point {
 		if o.Varied.Number == p.Varied.Number {
 			return o
 		}
-		any = o
+		if any == nil || o.Varied.Number < any.Varied.Number {
+			any = o
+		}
 	}
-	if !strings.HasPrefix(p.Varied.Name, "replica-") && p.Varied.Name != "wait-replicas" {
-		return nil // setnx depends on it too
+	if p.Varied.Name == "replica-rtt" || p.Varied.Name == "wait-replicas" {
+		return any
 	}
-	return any
+	return nil // setnx depends on it too
 }
 
 // blockValues is a percentile in each block, in nanoseconds.
@@ -158,7 +159,7 @@ func inBlocks(p Point, span SpanName, percentile Percentile) blockValues {
 	}
 	values := blockValues{}
 	for i, run := range p.Runs {
-		if ns, ok := run.Spans[span].At(percentile); ok && usable[run.Index] && i < len(p.Blocks) {
+		if ns, ok := run.Spans[span].At(percentile); ok && usable[run.Index] && i < len(p.Blocks) && p.Blocks[i] >= 0 {
 			values[p.Blocks[i]] = float64(ns)
 		}
 	}
