@@ -156,7 +156,7 @@ func answer(q Question, l string, own []point, sources []Source) Path {
 	slices.Sort(a.Notes)
 	a.Notes = slices.Compact(a.Notes)
 	a.MeetsSLO = meets(q.SLO, a, own[0].path)
-	a.Sizing = size(q, near, own[0].path)
+	a.Sizing = size(q, near, own[0].path, shift)
 	a.Servers = uses(q, near)
 	return a
 }

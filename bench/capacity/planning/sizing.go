@@ -60,9 +60,15 @@ func nearestPoint(ratePerS float64, near []point) point {
 	})
 }
 
-// size sizes the pools, the jobs in flight and the memory of locks.
-func size(q Question, near []point, p results.Path) *Sizing {
+// size sizes the pools, the jobs in flight and the memory of locks. The way to
+// a distance that was not measured holds a connection to the lock's server, and
+// the job, for that much longer.
+func size(q Question, near []point, p results.Path, shift *shifting) *Sizing {
 	at := nearestPoint(q.RatePerS, near)
+	way := 0.0
+	if shift != nil {
+		way = float64(shift.byNS[results.P50].MedianNS)
+	}
 	s := &Sizing{Pools: map[string]Pool{}, HeldLockBytes: map[string]float64{}}
 	var totals []float64
 	for _, run := range at.path.Runs {
@@ -72,7 +78,7 @@ func size(q Question, near []point, p results.Path) *Sizing {
 	}
 	if r := rangeOf(totals, 1); r != nil {
 		hold := float64(q.HoldNS) - float64(at.holdNS)
-		s.InFlightMean = Little(q.RatePerS, max(0, r.Mean+hold))
+		s.InFlightMean = Little(q.RatePerS, max(0, r.Mean+hold+way))
 		s.InFlightP999 = PoissonQuantile(s.InFlightMean, poolQuantile)
 	}
 	if !p.Lockless() {
@@ -82,14 +88,19 @@ func size(q Question, near []point, p results.Path) *Sizing {
 		}
 	}
 	for _, name := range []string{results.LockPool, results.LedgerPool} {
-		if pool, ok := poolOf(name, q.RatePerS, at); ok {
+		more := 0.0
+		if name == results.LockPool {
+			more = Little(q.RatePerS, way)
+		}
+		if pool, ok := poolOf(name, q.RatePerS, at, more); ok {
 			s.Pools[name] = pool
 		}
 	}
 	return s
 }
 
-func poolOf(name string, ratePerS float64, at point) (Pool, bool) {
+// poolOf sizes a pool by what was in use of it, and more that will be.
+func poolOf(name string, ratePerS float64, at point, more float64) (Pool, bool) {
 	scale := ratePerS / at.ratePerS
 	var means, tails []float64
 	for _, run := range at.path.Runs {
@@ -106,11 +117,12 @@ func poolOf(name string, ratePerS float64, at point) (Pool, bool) {
 	if mean == nil {
 		return Pool{}, false
 	}
-	p := Pool{InUseMean: mean.Mean, PoissonP999: PoissonQuantile(mean.Mean, poolQuantile), NearestPerS: at.ratePerS, Extrapolated: scale != 1}
+	p := Pool{InUseMean: mean.Mean + more, PoissonP999: PoissonQuantile(mean.Mean+more, poolQuantile), NearestPerS: at.ratePerS, Extrapolated: scale != 1}
 	p.Recommended = max(1, p.PoissonP999)
 	if tail := rangeOf(tails, scale); tail != nil {
-		p.MeasuredP999 = &tail.Max
-		p.Recommended = max(p.Recommended, int(math.Ceil(tail.Max)))
+		high := tail.Max + more
+		p.MeasuredP999 = &high
+		p.Recommended = max(p.Recommended, int(math.Ceil(high)))
 	}
 	return p, true
 }

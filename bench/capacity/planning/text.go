@@ -190,17 +190,28 @@ func (p Path) sizes(out *strings.Builder) {
 	}
 }
 
+// write tells of what happened in a scenario, and of the rest how often it may
+// have gone unseen.
 func (f Failover) write(out *strings.Builder) {
-	parts := []string{}
+	var parts []string
+	unseen := 0.0
 	for _, event := range results.Events {
-		if risk, ok := f.Events[event]; ok {
-			parts = append(parts, fmt.Sprintf("%s %d of %d (up to %.0f %%)", strings.ReplaceAll(string(event), "_", " "), risk.Trials, risk.Of, 100*risk.UpperRatio))
+		risk, ok := f.Events[event]
+		switch {
+		case !ok:
+		case risk.Trials > 0:
+			parts = append(parts, fmt.Sprintf("%s in %d of %d (up to %.0f %%)", strings.ReplaceAll(string(event), "_", " "), risk.Trials, risk.Of, 100*risk.UpperRatio))
+		default:
+			unseen = max(unseen, risk.UpperRatio)
 		}
 	}
-	if f.OutageNS != nil {
-		parts = append(parts, fmt.Sprintf("no grants for %s, %.0f refused", results.FormatDuration(f.OutageNS.MedianNS), f.Refused["median"]))
+	if unseen > 0 {
+		parts = append(parts, fmt.Sprintf("nothing else (each up to %.0f %%)", 100*unseen))
 	}
-	writeWrapped(out, "  ", f.Scenario+": "+strings.Join(parts, ", "))
+	if f.OutageNS != nil {
+		parts = append(parts, fmt.Sprintf("no grants for %s: %.0f refused", results.FormatDuration(f.OutageNS.MedianNS), f.Refused["median"]))
+	}
+	writeWrapped(out, "  ", "failover, "+f.Scenario+": "+strings.Join(parts, ", "))
 }
 
 // checks sums up the validation: for each path and percentile of the acquire,

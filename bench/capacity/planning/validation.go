@@ -20,7 +20,12 @@ type Check struct {
 	main results.SpanName // that the path is known by: acquire, or the job of one without a lock
 }
 
-// leaveOneOut predicts each interior rate of each distance from the others.
+// checkRuns is how many runs a level has at least that a prediction is held
+// against: of one run, as a search has many, it is chance.
+const checkRuns = 3
+
+// leaveOneOut predicts each interior rate of each distance from the others,
+// where the system kept up.
 func leaveOneOut(own []point) (checks []Check) {
 	var seen []results.Distance
 	for _, p := range own {
@@ -32,7 +37,11 @@ func leaveOneOut(own []point) (checks []Check) {
 		for _, span := range []results.SpanName{results.SpanAcquire, results.SpanTotal} {
 			for _, percentile := range []results.Percentile{results.P50, results.P99} {
 				c, _ := curveOf(atDistance(own, d), span, percentile)
+				c = slices.DeleteFunc(c, func(k knot) bool { return k.estimate().LowerBound })
 				for i := 1; i < len(c)-1; i++ {
+					if c[i].level.N < checkRuns {
+						continue
+					}
 					rest := slices.Delete(slices.Clone(c), i, i+1)
 					e, err := rest.at(c[i].ratePerS)
 					if err != nil {
