@@ -45,7 +45,7 @@ func programOf(t *testing.T, spec env.Spec, name string) string {
 func fails(t *testing.T, spec env.Spec, want ...string) {
 	t.Helper()
 	dir := public(t)
-	const long = 6 * time.Second
+	const long = 15 * time.Second // a JVM on a busy machine takes its time
 	ctx, cancel := context.WithTimeoutCause(t.Context(), long, fmt.Errorf("not ready after %v", long))
 	defer cancel()
 	s, err := process.Provider{Dir: dir}.Start(ctx, spec)
