@@ -42,7 +42,7 @@ func TestBadInputIsRefusedBeforeAnythingStarts(t *testing.T) {
 		{"sweep --vary wait-replicas=1,40", "wait-replicas"},
 		{"sweep --from 0", "--from"},
 		{"sweep --to 10", "--to"},
-		{"sweep --least 300", "--least"},
+		{"sweep --from 200 --least 300", "--least"},
 		{"sweep --step 1ms", "--step"},
 		{"sweep --repeat 0", "--repeat"},
 		{"sweep --paths ping", "floors"},
