@@ -26,7 +26,7 @@ func (s *sweep) drive(ctx context.Context, j job) error {
 	})
 	if run == nil || run.Interrupted {
 		if ctx.Err() != nil {
-			return errors.Join(nil, s.spool.Forget()) // half a run would not be told from a whole one by what it came to
+			return s.spool.Forget() // half a run would not be told from a whole one by what it came to
 		}
 		return err
 	}
